@@ -50,10 +50,9 @@ impl FromStr for ClusterAddress {
             _ => return Err(bad("it does not start with redis:// or rediss://")),
         };
         let (nodes, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, nodes) = match nodes.split_once('@') {
-            Some((user, nodes)) => (Some(user), nodes),
-            None => (None, nodes),
-        };
+        let (user, nodes) = nodes
+            .split_once('@')
+            .map_or((None, nodes), |(user, nodes)| (Some(user), nodes));
         if user.is_some_and(|user| user.contains(':')) {
             // Not shown with the rest: messages end up in logs.
             let why =
@@ -67,11 +66,7 @@ impl FromStr for ClusterAddress {
         if !nodes.iter().all(|node| is_node(node)) {
             return Err(bad("each node needs a host and a port"));
         }
-        // A brace would change which part of a key decides where it is.
-        if !prefix
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-        {
+        if !is_prefix(prefix) {
             return Err(bad("the prefix may have letters, digits, '-', '_' and '.'"));
         }
         let prefix = if prefix.is_empty() { PREFIX } else { prefix };
@@ -83,6 +78,13 @@ impl FromStr for ClusterAddress {
             allows_volatile: false,
         })
     }
+}
+
+/// Whether keys can begin with it. A brace would change which part of a key decides where it is.
+fn is_prefix(prefix: &str) -> bool {
+    prefix
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn is_node(node: &str) -> bool {

@@ -358,11 +358,11 @@ impl Buckets<'_> {
 
     /// The commands that say that a book may not have postings any more. They do no harm if it has.
     pub(super) fn doubts(posts: &Posts, generation: i64) -> Vec<Command> {
-        let sign = |fields| if is_digest(fields) { "!" } else { "-" };
-        posts
-            .iter()
-            .map(|(key, fields)| Self::post(key, fields, sign(fields), generation))
-            .collect()
+        let doubts = posts.iter().map(|(key, fields)| {
+            let sign = if is_digest(fields) { "!" } else { "-" };
+            Self::post(key, fields, sign, generation)
+        });
+        doubts.collect()
     }
 
     fn post(key: &[u8], fields: &BTreeSet<Vec<u8>>, sign: &str, generation: i64) -> Command {

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use super::Shared;
 use super::buckets::{packed, place};
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::keys::{BookState, SHARDS, gem_field, join};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::KnownRecipe;
@@ -106,7 +105,7 @@ impl BulkBuild<'_> {
             &self.0.keys.shard(shard, "books"),
             &["0", "-1"][..],
         );
-        let all: Vec<u32> = answer(self.0.address(), self.0.read_one(all)?)?;
+        let all: Vec<u32> = self.0.ask(all)?;
         let books: Vec<BookNo> = all.into_iter().map(|number| join(shard, number)).collect();
         let field = gem_field(recipe.number);
         for some in books.chunks(AT_ONCE) {
@@ -120,15 +119,13 @@ impl BulkBuild<'_> {
                     .collect::<Vec<_>>(),
             )?;
             for (book, list) in some.iter().zip(lists) {
-                let Some(list) = answer::<Option<Vec<u8>>>(self.0.address(), list)? else {
+                let Some(list) = self.0.answer::<Option<Vec<u8>>>(list)? else {
                     continue;
                 };
                 let gems = gem_list::decode(&list, recipe.gem_bytes());
                 let gems = gems.ok_or_else(|| {
-                    damaged(
-                        self.0.address(),
-                        format!("the gems of book {} cannot be read", book.0),
-                    )
+                    self.0
+                        .damaged(format!("the gems of book {} cannot be read", book.0))
                 })?;
                 recipe
                     .posted(&gems)

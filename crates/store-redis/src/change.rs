@@ -9,7 +9,6 @@ use redis::Value;
 use super::Shared;
 use super::buckets::{Buckets, Posts};
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::intent::{Intent, Locked, Old, WINDOW, state_fields};
 use super::keys::{BookState, SHARDS, split};
 use super::meta::{RecipesThen, Sums, token};
@@ -102,10 +101,8 @@ impl Changes<'_> {
             };
             let gems = gem_list::decode(bytes, recipe.gem_bytes());
             let gems = gems.ok_or_else(|| {
-                damaged(
-                    self.0.address(),
-                    format!("the gems of book {} cannot be read", book.0),
-                )
+                self.0
+                    .damaged(format!("the gems of book {} cannot be read", book.0))
             })?;
             self.0.buckets().post_gems(&mut posts, recipe, book, &gems);
         }
@@ -172,7 +169,7 @@ impl Changes<'_> {
     pub(super) fn stage(&self, plans: &[Plan]) -> Result<(), StoreError> {
         let commands: Vec<Command> = plans.iter().map(|plan| self.stage_command(plan)).collect();
         for (plan, staged) in plans.iter().zip(self.0.client.write(&commands)?) {
-            if answer::<i64>(self.0.address(), staged)? == 0 {
+            if self.0.answer::<i64>(staged)? == 0 {
                 return Err(StoreError::Changed(plan.book.key.to_string()));
             }
         }
@@ -189,7 +186,7 @@ impl Changes<'_> {
         commands
             .into_iter()
             .zip(lengths)
-            .map(|(command, length)| Ok((command.key, answer(self.0.address(), length)?)))
+            .map(|(command, length)| Ok((command.key, self.0.answer(length)?)))
             .collect()
     }
 
@@ -214,7 +211,7 @@ impl Changes<'_> {
             .zip(entries)
             .zip(self.0.client.write(&commits)?)
         {
-            match answer::<i64>(self.0.address(), number)? {
+            match self.0.answer::<i64>(number)? {
                 -2 => {
                     committed.emptied = Some(plan.book.shard());
                     committed.stale.push(plan);
@@ -251,7 +248,7 @@ impl Changes<'_> {
         let lengths = self.0.client.write_loosely(&commands)?;
         let lengths = lengths
             .into_iter()
-            .map(|length| answer(self.0.address(), length))
+            .map(|length| self.0.answer(length))
             .collect::<Result<Vec<_>, _>>()?;
         self.0
             .merging()
@@ -303,21 +300,21 @@ impl Changes<'_> {
         ]
     }
 
+    /// The keys of the terms that only the record before has, and of those that only the one after has.
+    fn term_keys(&self, plan: &Plan) -> [Vec<Vec<u8>>; 2] {
+        let shard = plan.book.shard();
+        let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
+        [had.difference(&has), has.difference(&had)]
+            .map(|terms| terms.map(|term| self.0.keys.term(shard, term)).collect())
+    }
+
     fn commit_command(&self, plan: &Plan, entry: &[u8], version: u64) -> Command {
         let book = &plan.book;
-        let (shard, number) = (book.shard(), book.number);
+        let number = book.number;
         let mut keys = self.commit_keys(book);
-        let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
-        let lost = had
-            .difference(&has)
-            .map(|term| self.0.keys.term(shard, term));
-        let lost: Vec<Vec<u8>> = lost.collect();
+        let [lost, gained] = self.term_keys(plan);
         let count = lost.len();
-        keys.extend(lost);
-        keys.extend(
-            has.difference(&had)
-                .map(|term| self.0.keys.term(shard, term)),
-        );
+        keys.extend(lost.into_iter().chain(gained));
         let kind: &[u8] = match plan.kind {
             ChangeKind::Replace => b"replace",
             ChangeKind::Patch => b"patch",
@@ -393,8 +390,7 @@ impl Changes<'_> {
     /// Moves everything in the outbox of a shard.
     fn empty_outbox(&self, shard: u32) -> Result<(), StoreError> {
         let outbox = self.0.keys.shard(shard, "outbox");
-        let entries = self.0.read_one(Command::bare("HGETALL", &outbox))?;
-        let entries: HashMap<String, Vec<u8>> = answer(self.0.address(), entries)?;
+        let entries: HashMap<String, Vec<u8>> = self.0.ask(Command::bare("HGETALL", &outbox))?;
         let mut entries: Vec<(u32, u64, Vec<u8>)> = entries
             .into_iter()
             .filter_map(|(number, entry)| Some((shard, number.parse().ok()?, entry)))
@@ -424,7 +420,7 @@ impl Changes<'_> {
             .collect();
         for (shard, intents) in (0..SHARDS).zip(self.0.client.read(&intents)?) {
             // One field is the last generation.
-            if answer::<i64>(self.0.address(), intents)? > 1 {
+            if self.0.answer::<i64>(intents)? > 1 {
                 self.take_over(shard)?;
             }
         }
@@ -437,7 +433,7 @@ impl Changes<'_> {
             .map(|shard| Command::bare("HLEN", &self.0.keys.shard(shard, "outbox")))
             .collect();
         for (shard, entries) in (0..SHARDS).zip(self.0.client.read(&outboxes)?) {
-            if answer::<i64>(self.0.address(), entries)? > 1 {
+            if self.0.answer::<i64>(entries)? > 1 {
                 self.empty_outbox(shard)?;
             }
         }
@@ -447,8 +443,7 @@ impl Changes<'_> {
     /// Completes or takes back the changes of a shard that were not ended in time.
     pub(super) fn take_over(&self, shard: u32) -> Result<(), StoreError> {
         let key = self.0.keys.shard(shard, "intents");
-        let intents = self.0.read_one(Command::bare("HGETALL", &key))?;
-        let intents: HashMap<Vec<u8>, String> = answer(self.0.address(), intents)?;
+        let intents: HashMap<Vec<u8>, String> = self.0.ask(Command::bare("HGETALL", &key))?;
         for (field, text) in intents {
             let Some(intent) = Intent::read(&text) else {
                 continue;
@@ -501,7 +496,7 @@ impl Changes<'_> {
             .read(&[read(BookState::Present), read(other)])?;
         let mut posts = Vec::new();
         for state in states {
-            let fields: Vec<Option<Vec<u8>>> = answer(self.0.address(), state)?;
+            let fields: Vec<Option<Vec<u8>>> = self.0.answer(state)?;
             let exists = fields.iter().any(Option::is_some);
             let state = if exists {
                 Some(self.0.intents().read_old(&recipes, book, fields)?)

@@ -664,14 +664,7 @@ impl Client {
                 Err(why) => trouble = Some(Trouble::Again(why)),
             }
         }
-        // Who only votes comes last, and does not hold up the others.
-        sent.sort_by_key(|(_, pipeline)| pipeline.commands.is_empty());
-        for (node, pipeline) in sent {
-            let met = self.receive(&node, pipeline, run);
-            if !matches!(trouble, Some(Trouble::Final(_))) {
-                trouble = met.or(trouble);
-            }
-        }
+        trouble = self.receive_from_all(sent, run, trouble);
         if matches!(trouble, Some(Trouble::Final(_))) {
             return trouble;
         }
@@ -681,6 +674,24 @@ impl Client {
             ));
         }
         trouble.filter(|_| run.answers.iter().any(Option::is_none))
+    }
+
+    /// Receives the answers of all nodes. Returns the last trouble, or the first that is final.
+    fn receive_from_all(
+        &self,
+        mut sent: Vec<(String, Pipeline)>,
+        run: &mut Exchange<'_>,
+        mut trouble: Option<Trouble>,
+    ) -> Option<Trouble> {
+        // Who only votes comes last, and does not hold up the others.
+        sent.sort_by_key(|(_, pipeline)| pipeline.commands.is_empty());
+        for (node, pipeline) in sent {
+            let met = self.receive(&node, pipeline, run);
+            if !matches!(trouble, Some(Trouble::Final(_))) {
+                trouble = met.or(trouble);
+            }
+        }
+        trouble
     }
 
     /// Admits nodes with new connections, or all of them if the topology has changed.

@@ -100,10 +100,6 @@ impl Clocks {
         slots: impl Iterator<Item = u16>,
         uses: ClockUse,
     ) -> Vec<Reading> {
-        let command = |key: &[u8]| match uses {
-            ClockUse::Raise => Command::new("INCRBY", key, 1),
-            ClockUse::Ignore | ClockUse::Read => Command::bare("GET", key),
-        };
         if uses == ClockUse::Ignore {
             return Vec::new();
         }
@@ -112,12 +108,15 @@ impl Clocks {
             .collect();
         shards.sort_unstable();
         shards.dedup();
-        let reading = |shard| Reading {
+        let readings = shards.into_iter().map(|shard| Reading {
             shard,
-            command: command(&self.key(shard)),
+            command: match uses {
+                ClockUse::Raise => Command::new("INCRBY", &self.key(shard), 1),
+                ClockUse::Ignore | ClockUse::Read => Command::bare("GET", &self.key(shard)),
+            },
             least: self.known(shard),
-        };
-        shards.into_iter().map(reading).collect()
+        });
+        readings.collect()
     }
 
     pub(super) fn known(&self, shard: u32) -> u64 {

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use redis::Value;
 
 use super::command::Command;
-use super::error::answer;
 use super::meta::{RecipesThen, Totals};
 use super::snapshot::ClusterSnapshot;
 use super::topology::Topology;
@@ -57,7 +56,7 @@ impl ClusterSnapshot<'_> {
         })?;
         let [recipes, totals] = answers.split_off(count).try_into().unwrap_or_default();
         let same = self.shared.meta().recipes_in(recipes)?.is(&self.recipes);
-        let _ = self.totals.set(answer(self.shared.address(), totals)?);
+        let _ = self.totals.set(self.shared.answer(totals)?);
         let _ = self.confirmed.set(if same {
             Confirmed::Same
         } else {
@@ -96,7 +95,7 @@ impl ClusterSnapshot<'_> {
         // Each node has read its version after its buckets.
         let mut is_before = nodes.is_some_and(|nodes| Arc::ptr_eq(&nodes, &topology));
         for (shard, version) in stamps.into_iter().zip(answers.split_off(count)) {
-            let version: Option<u64> = answer(self.shared.address(), version)?;
+            let version: Option<u64> = self.shared.answer(version)?;
             let Some(version) = version else {
                 return Err(self.shared.stamps().lost(shard));
             };

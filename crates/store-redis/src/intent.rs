@@ -21,7 +21,6 @@ use redis::Value;
 
 use super::Shared;
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::keys::{BookState, gem_field, join, shard_of_key, split};
 use super::meta::token;
 use super::scripts::{BEGIN, END};
@@ -130,15 +129,13 @@ impl Intents<'_> {
                 .collect::<Vec<_>>(),
         )?;
         let read = found.into_iter().map(|found| {
-            let found: Vec<Vec<u8>> = answer(self.0.address(), found)?;
+            let found: Vec<Vec<u8>> = self.0.answer(found)?;
             let number = found
                 .first()
                 .map(|member| read_member(member).map(|(_, number)| number));
             number
                 .map(|number| {
-                    number.ok_or_else(|| {
-                        damaged(self.0.address(), "the number of a book cannot be read")
-                    })
+                    number.ok_or_else(|| self.0.damaged("the number of a book cannot be read"))
                 })
                 .transpose()
         });
@@ -242,16 +239,16 @@ impl Intents<'_> {
         exists: bool,
         answered: Value,
     ) -> Result<Result<Locked, Refused>, StoreError> {
-        let answered: Vec<Value> = answer(self.0.address(), answered)?;
+        let answered: Vec<Value> = self.0.answer(answered)?;
         let mut answered = answered.into_iter();
-        let said: String = answer(self.0.address(), answered.next().unwrap_or_default())?;
+        let said: String = self.0.answer(answered.next().unwrap_or_default())?;
         match said.as_str() {
             "ok" => {}
             "busy" => return Ok(Err((Refusal::Busy, locked.key))),
             _ => return Ok(Err((Refusal::Moved, locked.key))),
         }
-        locked.generation = answer(self.0.address(), answered.next().unwrap_or_default())?;
-        let fields = answer(self.0.address(), answered.next().unwrap_or_default())?;
+        locked.generation = self.0.answer(answered.next().unwrap_or_default())?;
+        let fields = self.0.answer(answered.next().unwrap_or_default())?;
         if exists {
             locked.old = Some(self.read_old(recipes, locked.number, fields)?);
         }
@@ -291,10 +288,8 @@ impl Intents<'_> {
             .flatten()
             .and_then(|record| serde_json::from_slice(&record).ok());
         let record = record.ok_or_else(|| {
-            damaged(
-                self.0.address(),
-                format!("the record of book {} cannot be read", book.0),
-            )
+            self.0
+                .damaged(format!("the record of book {} cannot be read", book.0))
         })?;
         let gems = recipes
             .0

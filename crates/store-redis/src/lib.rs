@@ -71,12 +71,12 @@ mod write;
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lapidary_gems::{Recipe, RecipeName};
-use redis::Value;
+use redis::{FromRedisValue, Value};
 
 pub use self::address::{BadAddress, ClusterAddress};
 use self::buckets::Buckets;
@@ -84,7 +84,7 @@ use self::build::BulkBuild;
 use self::change::Changes;
 use self::client::{Belief, Client};
 use self::command::Command;
-use self::error::answer;
+use self::error::{answer, damaged};
 use self::intent::Intents;
 use self::keys::KeySpace;
 use self::merge::Merging;
@@ -192,6 +192,29 @@ impl Shared {
         Ok(self.client.read_now(&[command])?.pop().unwrap_or_default())
     }
 
+    /// Reads one answer.
+    fn ask<T: FromRedisValue>(&self, command: Command) -> Result<T, StoreError> {
+        self.answer(self.read_one(command)?)
+    }
+
+    fn ask_all<T: FromRedisValue>(&self, commands: &[Command]) -> Result<Vec<T>, StoreError> {
+        let answers = self.client.read(commands)?.into_iter();
+        answers.map(|value| self.answer(value)).collect()
+    }
+
+    /// What an answer says.
+    fn answer<T: FromRedisValue>(&self, value: Value) -> Result<T, StoreError> {
+        answer(self.address(), value)
+    }
+
+    fn read_owners(&self) -> RwLockReadGuard<'_, LibraryNumbers> {
+        self.owners.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn damaged(&self, detail: impl Into<String>) -> StoreError {
+        damaged(self.address(), detail)
+    }
+
     fn read_one(&self, command: Command) -> Result<Value, StoreError> {
         Ok(self.client.read(&[command])?.pop().unwrap_or_default())
     }
@@ -224,7 +247,7 @@ impl Shared {
             let Ok(said) = self.client.on(node, redis::cmd("INFO").arg("persistence")) else {
                 continue;
             };
-            let said: String = answer(self.address(), said)?;
+            let said: String = self.answer(said)?;
             if said.lines().any(|line| line.trim() == "aof_enabled:0") {
                 volatile.push(node.clone());
             }
@@ -251,7 +274,7 @@ impl Shared {
         let (mut evicting, mut silent) = (None, None);
         for node in topology.primaries().map(str::to_owned) {
             let memory = match self.client.on(&node, redis::cmd("INFO").arg("memory")) {
-                Ok(memory) => answer::<String>(self.address(), memory)?,
+                Ok(memory) => self.answer::<String>(memory)?,
                 Err(error) => {
                     silent = Some(error);
                     continue;
@@ -304,25 +327,23 @@ impl ClusterStore {
         }
         let (stop, stopped) = mpsc::channel();
         let sweeping = shared.clone();
-        let sweep = move || {
+        let sweeper = thread::Builder::new().name("sweeper".to_owned());
+        let sweeper = sweeper.spawn(move || {
             let mut swept = Instant::now();
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(LOOK) {
                 if let Err(error) = sweeping.tend(&mut swept) {
                     tracing::warn!("the store needs attention: {error}");
                 }
             }
-        };
-        let sweeper = thread::Builder::new()
-            .name("sweeper".to_owned())
-            .spawn(sweep);
-        let failed = |why: std::io::Error| StoreError::Io {
+        });
+        let sweeper = sweeper.map_err(|why| StoreError::Io {
             path: address.to_string(),
             detail: why.to_string(),
-        };
+        })?;
         Ok(Self {
             shared,
             stop: Some(stop),
-            sweeper: Some(sweeper.map_err(failed)?),
+            sweeper: Some(sweeper),
         })
     }
 }

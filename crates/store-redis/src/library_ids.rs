@@ -2,7 +2,6 @@
 
 use super::Shared;
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::intent::read_member;
 use super::keys::SHARDS;
 use lapidary_store::{BookNo, StoreError};
@@ -74,14 +73,13 @@ impl<'a> LibraryIds<'a> {
     /// Reads a page of each of these shards.
     fn read_page(&mut self, shards: &[u32]) -> Result<(), StoreError> {
         let commands: Vec<_> = shards.iter().map(|shard| self.page_of(*shard)).collect();
-        let pages = self.shared.client.read(&commands)?;
+        let pages: Vec<Vec<Vec<u8>>> = self.shared.ask_all(&commands)?;
         for (shard, page) in shards.iter().zip(pages) {
-            let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
             let last = page.last().filter(|_| page.len() == self.at_once);
             self.from[*shard as usize] = last.map(|last| [b"(", last.as_slice()].concat());
             for member in page {
                 let (id, number) = read_member(&member)
-                    .ok_or_else(|| damaged(self.shared.address(), "an id cannot be read"))?;
+                    .ok_or_else(|| self.shared.damaged("an id cannot be read"))?;
                 self.found.push((id.to_owned(), number));
             }
         }

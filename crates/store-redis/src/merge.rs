@@ -17,7 +17,6 @@ use jiff::Timestamp;
 use super::Shared;
 use super::buckets::{BucketPosting, PackedBucket, gem_in};
 use super::command::{Command, pairs};
-use super::error::{answer, damaged};
 use super::intent::Intent;
 use super::keys::{BookState, gem_field, split};
 use super::scripts::MERGE;
@@ -139,10 +138,10 @@ impl Merging<'_> {
     }
 
     fn unreadable(&self, key: &[u8]) -> StoreError {
-        damaged(
-            self.0.address(),
-            format!("the bucket {} cannot be read", String::from_utf8_lossy(key)),
-        )
+        self.0.damaged(format!(
+            "the bucket {} cannot be read",
+            String::from_utf8_lossy(key)
+        ))
     }
 
     fn merge_some(&self, merges: &[BucketMerge<'_>]) -> Result<(), StoreError> {
@@ -219,10 +218,8 @@ impl Merging<'_> {
                     let gem = gem_in(recipe, *number, place.1.0);
                     recipe
                         .posted(&gems.ok_or_else(|| {
-                            damaged(
-                                self.0.address(),
-                                format!("the gems of book {} cannot be read", book.0),
-                            )
+                            self.0
+                                .damaged(format!("the gems of book {} cannot be read", book.0))
                         })?)
                         .any(|posted| posted == gem)
                 }
@@ -241,7 +238,7 @@ impl Merging<'_> {
             .collect();
         let mut changing = BTreeSet::new();
         for intents in self.0.client.read_now(&reads)? {
-            let intents: Vec<String> = answer(self.0.address(), intents)?;
+            let intents: Vec<String> = self.0.answer(intents)?;
             changing.extend(
                 intents
                     .iter()
@@ -258,16 +255,7 @@ impl Merging<'_> {
         &self,
         doubts: &BTreeMap<(usize, BucketPosting), Doubt>,
     ) -> Result<BTreeMap<(BookNo, u16), (Option<i64>, Option<Vec<u8>>)>, StoreError> {
-        let mut wanted: BTreeMap<(BookNo, u16), i64> = BTreeMap::new();
-        for Doubt {
-            book,
-            recipe,
-            generation,
-        } in doubts.values()
-        {
-            let earliest = wanted.entry((*book, *recipe)).or_insert(*generation);
-            *earliest = (*earliest).min(*generation);
-        }
+        let wanted = earliest_generations(doubts);
         let key = |book| self.0.keys.book(BookState::Present, book);
         let reads: Vec<Command> = wanted
             .keys()
@@ -275,22 +263,39 @@ impl Merging<'_> {
             .collect();
         let mut states = BTreeMap::new();
         let mut changed = Vec::new();
-        for ((of, earliest), generation) in wanted.iter().zip(self.0.client.read(&reads)?) {
-            let generation: Option<i64> = answer(self.0.address(), generation)?;
+        let generations: Vec<Option<i64>> = self.0.ask_all(&reads)?;
+        for ((of, earliest), generation) in wanted.iter().zip(generations) {
             if generation.is_some_and(|generation| generation > *earliest) {
                 changed.push(*of);
             }
             states.insert(*of, (generation, None));
         }
-        let list =
-            |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
-        let reads: Vec<Command> = changed.iter().map(list).collect();
-        for (of, list) in changed.into_iter().zip(self.0.client.read(&reads)?) {
-            let list: Option<Vec<u8>> = answer(self.0.address(), list)?;
+        let reads: Vec<Command> = changed
+            .iter()
+            .map(|(book, recipe)| Command::new("HGET", &key(*book), gem_field(*recipe)))
+            .collect();
+        for (of, list) in changed.into_iter().zip(self.0.ask_all(&reads)?) {
             states.entry(of).and_modify(|(_, known)| *known = list);
         }
         Ok(states)
     }
+}
+
+/// For each book and recipe that is doubted, the earliest generation of a doubt.
+fn earliest_generations(
+    doubts: &BTreeMap<(usize, BucketPosting), Doubt>,
+) -> BTreeMap<(BookNo, u16), i64> {
+    let mut generations: BTreeMap<(BookNo, u16), i64> = BTreeMap::new();
+    for Doubt {
+        book,
+        recipe,
+        generation,
+    } in doubts.values()
+    {
+        let earliest = generations.entry((*book, *recipe)).or_insert(*generation);
+        *earliest = (*earliest).min(*generation);
+    }
+    generations
 }
 
 /// The doubted postings that may go by now.

@@ -6,13 +6,12 @@ use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
 use lapidary_gems::Recipe;
-use redis::{ToRedisArgs as _, Value};
+use redis::{FromRedisValue, ToRedisArgs as _, Value};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Shared;
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::keys::SHARDS;
 use super::scripts::{APPLY, MOVE, PAGE};
 use lapidary_store::audit::Audited;
@@ -46,6 +45,26 @@ struct StoredRecipe {
     ready: bool,
     leaving: bool,
     bucket_bits: u32,
+}
+
+impl From<KnownRecipe> for StoredRecipe {
+    fn from(known: KnownRecipe) -> Self {
+        let KnownRecipe {
+            number,
+            recipe,
+            ready,
+            leaving,
+            bucket_bits,
+            ..
+        } = known;
+        Self {
+            number,
+            recipe,
+            ready,
+            leaving,
+            bucket_bits,
+        }
+    }
 }
 
 /// The recipes at some time.
@@ -284,7 +303,7 @@ impl Meta<'_> {
 
     /// The recipes that the command has read.
     pub(super) fn recipes_in(&self, read: Value) -> Result<Arc<RecipesThen>, StoreError> {
-        let text = answer::<Option<String>>(self.0.address(), read)?.unwrap_or_default();
+        let text = self.0.answer::<Option<String>>(read)?.unwrap_or_default();
         let last = self.last_recipes();
         if last.text == text {
             return Ok(last);
@@ -292,8 +311,8 @@ impl Meta<'_> {
         if text.is_empty() {
             return Err(self.0.stamps().lost_recipes());
         }
-        let recipes = RecipesThen::read(text)
-            .ok_or_else(|| damaged(self.0.address(), "the recipes cannot be read"))?;
+        let recipes =
+            RecipesThen::read(text).ok_or_else(|| self.0.damaged("the recipes cannot be read"))?;
         let recipes = Arc::new(recipes);
         // They change when numbers were lost, too.
         self.0.numbering().doubt();
@@ -331,29 +350,12 @@ impl Meta<'_> {
             } else {
                 next
             };
-            let stored = recipes.0.into_iter().map(|known| {
-                let KnownRecipe {
-                    number,
-                    recipe,
-                    ready,
-                    leaving,
-                    bucket_bits,
-                    ..
-                } = known;
-                StoredRecipe {
-                    number,
-                    recipe,
-                    ready,
-                    leaving,
-                    bucket_bits,
-                }
-            });
             let after = serde_json::to_string(&StoredRecipes {
                 version,
                 next,
-                recipes: stored.collect(),
+                recipes: recipes.0.into_iter().map(StoredRecipe::from).collect(),
             });
-            let after = after.map_err(|why| damaged(self.0.address(), why.to_string()))?;
+            let after = after.map_err(|why| self.0.damaged(why.to_string()))?;
             if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
                 self.0.fence("recipes", version)?;
                 return self.copy_recipes(&after);
@@ -374,10 +376,10 @@ impl Meta<'_> {
     }
 
     /// Reads something of the catalogue as a whole, from a node that has its data still.
-    fn read_meta(&self, command: Command) -> Result<Value, StoreError> {
+    fn read_meta<T: FromRedisValue>(&self, command: Command) -> Result<T, StoreError> {
         let mut answers = self.0.client.read_now(&[command, self.recipes_command()])?;
         self.recipes_in(answers.pop().unwrap_or_default())?;
-        Ok(answers.pop().unwrap_or_default())
+        self.0.answer(answers.pop().unwrap_or_default())
     }
 
     fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
@@ -394,12 +396,11 @@ impl Meta<'_> {
     ) -> Result<Vec<Row>, StoreError> {
         let [first, last] = range(prefix, after);
         let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
-        let page = self.read_meta(Command::script(
+        let page: Vec<Vec<u8>> = self.read_meta(Command::script(
             &PAGE,
             &self.table_keys(table),
             &[first, last, limit][..],
         ))?;
-        let page: Vec<Vec<u8>> = answer(self.0.address(), page)?;
         let mut page = page.into_iter();
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
     }
@@ -414,10 +415,7 @@ impl Meta<'_> {
             return Ok(Vec::new());
         }
         let [_, rows] = self.table_keys(table);
-        answer(
-            self.0.address(),
-            self.read_meta(Command::new("HMGET", &rows, keys))?,
-        )
+        self.read_meta(Command::new("HMGET", &rows, keys))
     }
 
     /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
@@ -434,37 +432,36 @@ impl Meta<'_> {
             .map(|name| self.0.keys.meta(name))
             .to_vec();
         let (before, after) = recipes.unwrap_or_default();
-        let (lease, fence) = lease.map_or(("", String::new()), |(name, fence)| {
-            (name, fence.to_string())
-        });
+        let lease = lease.map(|(name, fence)| (name, fence.to_string()));
+        let (lease, fence) = lease.unwrap_or_default();
         // A node that has lost them has lost everything else of the catalogue.
-        let must_be_there = if self.last_recipes().is_stamped() {
-            "1"
-        } else {
-            "0"
-        };
-        let (token, kept, rows) = (token(), KEPT.to_string(), changes.len().to_string());
-        let first = [
-            &token,
-            &kept,
+        let must_be_there = u8::from(self.last_recipes().is_stamped());
+        let mut arguments: Vec<Vec<u8>> = [
+            &token(),
+            &KEPT.to_string(),
             before,
             after,
             lease,
             &fence,
-            must_be_there,
-            &rows,
-        ];
-        let mut arguments: Vec<Vec<u8>> = first.map(|text| text.as_bytes().to_vec()).to_vec();
+            &must_be_there.to_string(),
+            &changes.len().to_string(),
+        ]
+        .map(|text| text.as_bytes().to_vec())
+        .to_vec();
         self.push_rows(changes, &mut keys, &mut arguments);
         let entries = actions.iter().map(|action| audited(by, action.clone()));
         arguments.extend(entries.map(String::into_bytes));
         let command = Command::script(&APPLY, &keys, arguments);
-        let done = if actions.is_empty() && recipes.is_none() {
+        self.run_apply(command, actions.is_empty() && recipes.is_none())
+    }
+
+    fn run_apply(&self, command: Command, loosely: bool) -> Result<bool, StoreError> {
+        let done = if loosely {
             self.0.client.write_loosely(&[command])?.pop()
         } else {
             Some(self.0.write_one(command)?)
         };
-        match answer::<i64>(self.0.address(), done.unwrap_or_default())? {
+        match self.0.answer::<i64>(done.unwrap_or_default())? {
             -1 => Err(self.0.stamps().lost_recipes()),
             done => Ok(done == 1),
         }
@@ -527,18 +524,17 @@ impl Meta<'_> {
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
-        let entries = self.read_meta(Command::new("XRANGE", &self.0.keys.meta("audit"), range))?;
-        let entries: Vec<(String, Vec<String>)> = answer(self.0.address(), entries)?;
+        let entries: Vec<(String, Vec<String>)> =
+            self.read_meta(Command::new("XRANGE", &self.0.keys.meta("audit"), range))?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
             let entry = fields
                 .get(1)
                 .and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
             let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
-                return Err(damaged(
-                    self.0.address(),
-                    format!("entry {id} of the audit log cannot be read"),
-                ));
+                return Err(self
+                    .0
+                    .damaged(format!("entry {id} of the audit log cannot be read")));
             };
             Ok(AuditEntry {
                 number,
@@ -553,8 +549,8 @@ impl Meta<'_> {
     /// The number of the last entry of the audit log, or 0.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
         let range = ("+", "-", "COUNT", 1).to_redis_args();
-        let last = self.read_meta(Command::new("XREVRANGE", &self.0.keys.meta("audit"), range))?;
-        let last: Vec<(String, Vec<String>)> = answer(self.0.address(), last)?;
+        let last: Vec<(String, Vec<String>)> =
+            self.read_meta(Command::new("XREVRANGE", &self.0.keys.meta("audit"), range))?;
         Ok(last
             .first()
             .and_then(|(id, _)| id.split('-').next()?.parse().ok())
@@ -579,12 +575,12 @@ impl Meta<'_> {
         let moved = self.0.client.write(&commands)?;
         moved
             .into_iter()
-            .map(|moved| Ok(answer::<i64>(self.0.address(), moved)? == 1))
+            .map(|moved| Ok(self.0.answer::<i64>(moved)? == 1))
             .collect()
     }
 
     pub(super) fn totals(&self) -> Result<Totals, StoreError> {
-        answer(self.0.address(), self.read_meta(self.totals_command())?)
+        self.read_meta(self.totals_command())
     }
 
     pub(super) fn totals_command(&self) -> Command {
@@ -642,14 +638,13 @@ impl Meta<'_> {
 
     fn library_named(&self, number: u32) -> Result<Library, StoreError> {
         let name = || {
-            let owners = self.0.owners.read();
-            let owners = owners.unwrap_or_else(PoisonError::into_inner);
+            let owners = self.0.read_owners();
             owners.name(number).cloned()
         };
         if name().is_none() {
             self.0.numbering().learn_libraries()?;
         }
-        name().ok_or_else(|| damaged(self.0.address(), format!("library {number} has no name")))
+        name().ok_or_else(|| self.0.damaged(format!("library {number} has no name")))
     }
 
     /// The distribution of gem counts under a recipe.
@@ -666,8 +661,7 @@ impl Meta<'_> {
                 .ok()
                 .filter(|class| *class <= 32)
                 .zip(sum.parse::<i64>().ok());
-            let (class, sum) =
-                read.ok_or_else(|| damaged(self.0.address(), "the totals cannot be read"))?;
+            let (class, sum) = read.ok_or_else(|| self.0.damaged("the totals cannot be read"))?;
             let sum = sum.max(0).cast_unsigned();
             if sum > 0 && sizes.classes.len() <= class {
                 sizes.classes.resize(class + 1, SizeClass::default());

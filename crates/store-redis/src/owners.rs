@@ -10,7 +10,6 @@ use redis::Value;
 
 use super::Shared;
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::keys::{NUMBER_BITS, SHARDS, join, split};
 use super::scripts::{LIBRARY, NUMBER};
 use lapidary_store::{BookNo, Library, StoreError};
@@ -104,19 +103,13 @@ impl Numbering<'_> {
 
     /// The library of a number, as far as it is known.
     pub(super) fn owner(&self, book: BookNo) -> Option<u32> {
-        let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
+        let owners = self.0.read_owners();
         owners.of(book)
     }
 
     /// The number of a library, if it has ever had a book.
     pub(super) fn library(&self, library: &Library) -> Result<Option<u32>, StoreError> {
-        let known = || {
-            self.0
-                .owners
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .number(library)
-        };
+        let known = || self.0.read_owners().number(library);
         if known().is_none() {
             self.learn_libraries()?;
         }
@@ -125,13 +118,7 @@ impl Numbering<'_> {
 
     /// The number of a library, which it gets if it has none.
     pub(super) fn number_library(&self, library: &Library) -> Result<u32, StoreError> {
-        if let Some(number) = self
-            .0
-            .owners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .number(library)
-        {
+        if let Some(number) = self.0.read_owners().number(library) {
             return Ok(number);
         }
         let key = self.0.keys.meta("libraries");
@@ -139,19 +126,19 @@ impl Numbering<'_> {
             .0
             .write_one(Command::script(&LIBRARY, &[key], library.as_str()))?;
         self.learn_libraries()?;
-        answer(self.0.address(), number)
+        self.0.answer(number)
     }
 
     pub(super) fn learn_libraries(&self) -> Result<(), StoreError> {
         let all = self
             .0
             .read_one(Command::bare("HGETALL", &self.0.keys.meta("libraries")))?;
-        let all: HashMap<String, u32> = answer(self.0.address(), all)?;
+        let all: HashMap<String, u32> = self.0.answer(all)?;
         let mut sorted: Vec<(u32, Library)> = Vec::new();
         for (name, number) in all {
             let name = name
                 .parse()
-                .map_err(|_| damaged(self.0.address(), "a library has no valid name"))?;
+                .map_err(|_| self.0.damaged("a library has no valid name"))?;
             sorted.push((number, name));
         }
         sorted.sort_unstable();
@@ -160,10 +147,7 @@ impl Numbering<'_> {
             .zip(0..)
             .any(|((number, _), expected)| *number != expected)
         {
-            return Err(damaged(
-                self.0.address(),
-                "the libraries are not numbered one by one",
-            ));
+            return Err(self.0.damaged("the libraries are not numbered one by one"));
         }
         let mut owners = self
             .0
@@ -196,11 +180,10 @@ impl Numbering<'_> {
             .collect();
         let numbers = self.0.client.write_loosely(&commands)?;
         let given = numbers.into_iter().zip(wanted).map(|(number, (shard, _))| {
-            let number: i64 = answer(self.0.address(), number)?;
-            let full = || damaged(self.0.address(), "no book numbers are left in a shard");
+            let number: i64 = self.0.answer(number)?;
             u32::try_from(number)
                 .map(|number| join(*shard, number))
-                .map_err(|_| full())
+                .map_err(|_| self.0.damaged("no book numbers are left in a shard"))
         });
         given.collect()
     }
@@ -213,14 +196,14 @@ impl Numbering<'_> {
         let mut unknown: BTreeSet<u32> = BTreeSet::new();
         let mut libraries = false;
         let is_old = {
-            let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
+            let owners = self.0.read_owners();
             owners.is_old
         };
         if is_old {
             self.learn_all_owners()?;
         }
         {
-            let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
+            let owners = self.0.read_owners();
             for book in books {
                 match owners.of(book) {
                     None => drop(unknown.insert(split(book).0)),
@@ -272,7 +255,7 @@ impl Numbering<'_> {
         owners.blocks.resize(SHARDS as usize, Vec::new());
         let mut nameless = false;
         for (shard, value) in shards.iter().zip(read) {
-            let bytes: Option<Vec<u8>> = answer(self.0.address(), value)?;
+            let bytes: Option<Vec<u8>> = self.0.answer(value)?;
             let blocks = bytes.unwrap_or_default();
             let blocks: Vec<u32> = blocks
                 .chunks_exact(4)

@@ -4,11 +4,9 @@
 //! and says how far it has looked. What all of them have looked at is the page.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 use super::Shared;
 use super::command::Command;
-use super::error::answer;
 use super::keys::{SHARDS, join, split};
 use super::scripts::SEARCH;
 use super::snapshot::ClusterSnapshot;
@@ -29,8 +27,7 @@ fn start(shared: &Shared, search: &Search<'_>) -> Result<Option<Place>, StoreErr
         return Ok(None);
     };
     shared.numbering().learn_all_owners()?;
-    let owners = shared.owners.read();
-    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let owners = shared.read_owners();
     Ok(Some((number, owners.ranked(number, *passed))))
 }
 
@@ -41,7 +38,7 @@ fn places(
 ) -> Result<(Vec<Place>, Option<Place>), StoreError> {
     let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
     for page in snapshot.shared.client.read(commands)? {
-        let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(snapshot.shared.address(), page)?;
+        let (books, next): (Vec<Vec<u8>>, Vec<u8>) = snapshot.shared.answer(page)?;
         for book in books {
             let place = place(&book);
             found.push(place.ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
@@ -172,7 +169,7 @@ fn cursor(snapshot: &ClusterSnapshot<'_>, (library, book): Place) -> Result<Curs
     shared
         .numbering()
         .learn_owners([book, join(split(book).0, 0)])?;
-    let owners = shared.owners.read().unwrap_or_else(PoisonError::into_inner);
+    let owners = shared.read_owners();
     let name = owners.name(library).cloned();
     let name =
         name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::command::Command;
-use super::error::answer;
 use super::keys::SHARDS;
 use super::scripts::{FENCE, LEASE, SPEND};
 use super::{ClusterStore, Shared};
@@ -26,7 +25,7 @@ impl Shared {
                     .collect::<Vec<_>>(),
             )?,
         ) {
-            if answer::<i64>(self.address(), done)? == 0 {
+            if self.answer::<i64>(done)? == 0 {
                 return Err(self.stamps().lost(shard));
             }
         }
@@ -54,7 +53,7 @@ impl Sharing for ClusterStore {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX).max(1);
         let lease = shared.write_one(shared.lease_command(name, holder, time))?;
         shared.client.tell()?;
-        let (token, abandoned): (u64, bool) = answer(shared.address(), lease)?;
+        let (token, abandoned): (u64, bool) = shared.answer(lease)?;
         Ok((token > 0).then_some(LeaseGrant { token, abandoned }))
     }
 
@@ -103,7 +102,7 @@ impl Sharing for ClusterStore {
                 .client
                 .write_loosely(&[Command::script(&SPEND, &[usage], arguments)])?;
         let spent = spent.into_iter().next().unwrap_or_default();
-        let (used, counted, wait, busy) = answer(self.shared.address(), spent)?;
+        let (used, counted, wait, busy) = self.shared.answer(spent)?;
         let [wait, busy] = [wait, busy].map(Duration::from_millis);
         Ok(Spent {
             used,

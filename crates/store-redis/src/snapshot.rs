@@ -5,6 +5,8 @@
 //! and its generation is another one, the answer is [`StoreError::Changed`], and the check is made again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::iter;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
@@ -14,7 +16,6 @@ use super::Shared;
 use super::buckets::half;
 use super::command::Command;
 use super::confirmation::Confirmed;
-use super::error::{answer, damaged};
 use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
 use super::library_ids::LibraryIds;
 use super::meta::{RecipesThen, Totals};
@@ -90,7 +91,7 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
-        damaged(self.shared.address(), detail)
+        self.shared.damaged(detail)
     }
 
     fn seen(&self) -> MutexGuard<'_, SeenStates> {
@@ -118,12 +119,14 @@ impl<'a> ClusterSnapshot<'a> {
         all: &mut Vec<Option<Read>>,
     ) -> Result<(), StoreError> {
         // What is remembered completely need not be read.
-        let is_needed = |book: &BookNo| !more.is_empty() || !self.is_seen(*book);
-        let needed: Vec<BookNo> = books.iter().copied().filter(is_needed).collect();
+        let needed = books.iter().copied();
+        let needed: Vec<BookNo> = needed
+            .filter(|book| !more.is_empty() || !self.is_seen(*book))
+            .collect();
         let commands = self.reads_of_states(&needed, more);
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed.iter().zip(self.shared.client.read(&commands)?) {
-            let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
+            let mut values: Vec<Option<Vec<u8>>> = self.shared.answer(value)?;
             let generation = values
                 .first()
                 .and_then(Option::as_ref)
@@ -149,12 +152,12 @@ impl<'a> ClusterSnapshot<'a> {
         let mut fields: Vec<&[u8]> = vec![b"g"];
         fields.extend(more.iter().map(Vec::as_slice));
         fields.push(b"r");
-        let read = |book: &BookNo| {
+        let reads = books.iter().map(|book| {
             let wanted = fields.len() - usize::from(self.is_seen(*book));
             let key = self.shared.keys.book(BookState::Present, *book);
             Command::new("HMGET", &key, &fields[..wanted])
-        };
-        books.iter().map(read).collect()
+        });
+        reads.collect()
     }
 
     fn is_seen(&self, book: BookNo) -> bool {
@@ -283,6 +286,62 @@ impl<'a> ClusterSnapshot<'a> {
         )
     }
 
+    /// A book of which the gems of these recipes, the folds of these bases, and the text were read.
+    fn book_of(
+        &self,
+        number: BookNo,
+        (state, values): Read,
+        recipes: &[&KnownRecipe],
+        bases: &BTreeSet<&str>,
+    ) -> Result<NewBook, StoreError> {
+        let mut values = values.into_iter();
+        let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
+        for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
+            if let Some(bytes) = bytes {
+                let list = self.gem_list(recipe, number, &bytes)?;
+                gems.insert(recipe.name().clone(), list);
+            }
+        }
+        for (base, bytes) in bases.iter().zip(values.by_ref()) {
+            if let Some(bytes) = bytes {
+                folds.push(self.packed_fold(base, number, bytes)?);
+            }
+        }
+        if let Some(bytes) = values.next().flatten() {
+            text = Some(self.kept_text(number, bytes)?);
+        }
+        let record = self.parse(number, &state)?;
+        Ok(NewBook::copied(record, gems, folds, text))
+    }
+
+    /// Up to `count` numbers of books in each of these shards, of the first one from `first` on; and the shard and the number
+    /// from which on more must be read.
+    fn numbers_in(
+        &self,
+        shards: Range<u32>,
+        first: u32,
+        count: usize,
+    ) -> Result<(Vec<BookNo>, (u32, u32)), StoreError> {
+        let firsts = iter::once(first).chain(iter::repeat(0));
+        let commands = shards.clone().zip(firsts);
+        let commands: Vec<Command> = commands
+            .map(|(shard, first)| self.numbers_from(shard, first, count))
+            .collect();
+        let mut numbers = Vec::new();
+        let pages: Vec<Vec<u32>> = self.shared.ask_all(&commands)?;
+        for (shard, page) in shards.clone().zip(pages) {
+            numbers.extend(page.iter().map(|number| join(shard, *number)));
+            // What follows in this shard precedes what was read of the later ones.
+            if let Some(last) = page
+                .last()
+                .filter(|last| page.len() == count && **last < (1 << NUMBER_BITS) - 1)
+            {
+                return Ok((numbers, (shard, last + 1)));
+            }
+        }
+        Ok((numbers, (shards.end, 0)))
+    }
+
     /// # Errors
     /// If a recipe was dropped since the snapshot was taken: what was read of it may lack books.
     pub(super) fn still_has(&self, recipe: &KnownRecipe) -> Result<(), StoreError> {
@@ -332,17 +391,14 @@ impl Snapshot for ClusterSnapshot<'_> {
             return Ok(Vec::new());
         };
         let command = Command::bare("HKEYS", &self.shared.keys.digest(half));
-        let fields = self.shared.client.read(&[command])?.pop();
-        let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields.unwrap_or_default())?;
-        let books: BTreeSet<BookNo> = fields
+        let fields: Vec<Vec<u8>> = self.shared.ask(command)?;
+        let numbers = fields
             .iter()
-            .filter_map(|field| {
-                Some(BookNo(u32::from_be_bytes(
-                    field.as_slice().try_into().ok()?,
-                )))
-            })
+            .filter_map(|field| field.as_slice().try_into().ok());
+        let mut books: Vec<BookNo> = numbers
+            .map(|number| BookNo(u32::from_be_bytes(number)))
             .collect();
-        let books: Vec<BookNo> = books.into_iter().collect();
+        books.sort_unstable();
         let mut counts: HashMap<Library, u32> = HashMap::new();
         let mut found = Vec::new();
         for (book, outline) in books.iter().zip(self.outline(&books)?) {
@@ -425,30 +481,12 @@ impl Snapshot for ClusterSnapshot<'_> {
             .map(|recipe| gem_field(recipe.number))
             .chain(bases.iter().map(|base| fold_field(base)));
         let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
-        let whole = |number: BookNo, (state, values): Read| {
-            let mut values = values.into_iter();
-            let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
-            for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
-                if let Some(bytes) = bytes {
-                    let list = self.gem_list(recipe, number, &bytes)?;
-                    gems.insert(recipe.name().clone(), list);
-                }
-            }
-            for (base, bytes) in bases.iter().zip(values.by_ref()) {
-                if let Some(bytes) = bytes {
-                    folds.push(self.packed_fold(base, number, bytes)?);
-                }
-            }
-            if let Some(bytes) = values.next().flatten() {
-                text = Some(self.kept_text(number, bytes)?);
-            }
-            let record = self.parse(number, &state)?;
-            Ok(NewBook::copied(record, gems, folds, text))
-        };
-        let states = books.iter().zip(self.states(books, &fields)?);
-        states
-            .map(|(book, state)| state.map(|state| whole(*book, state)).transpose())
-            .collect()
+        let mut all = Vec::with_capacity(books.len());
+        for (book, read) in books.iter().zip(self.states(books, &fields)?) {
+            let book = read.map(|read| self.book_of(*book, read, &recipes, &bases));
+            all.push(book.transpose()?);
+        }
+        Ok(all)
     }
 
     fn walk(
@@ -493,23 +531,7 @@ impl Snapshot for ClusterSnapshot<'_> {
         while shard < SHARDS && all.len() < limit {
             let end = (shard + SHARDS_AT_ONCE).min(SHARDS);
             let count = (limit - all.len()).min(AT_ONCE);
-            let from = |of: u32| if of == shard { first } else { 0 };
-            let commands: Vec<Command> = (shard..end)
-                .map(|of| self.numbers_from(of, from(of), count))
-                .collect();
-            let (mut numbers, mut next) = (Vec::new(), (end, 0));
-            for (of, page) in (shard..end).zip(self.shared.client.read(&commands)?) {
-                let page: Vec<u32> = answer(self.shared.address(), page)?;
-                numbers.extend(page.iter().map(|number| join(of, *number)));
-                // What follows in this shard precedes what was read of the later ones.
-                if let Some(last) = page
-                    .last()
-                    .filter(|last| page.len() == count && **last < (1 << NUMBER_BITS) - 1)
-                {
-                    next = (of, last + 1);
-                    break;
-                }
-            }
+            let (numbers, next) = self.numbers_in(shard..end, first, count)?;
             let records = self.fetch(&numbers)?;
             let read = numbers.into_iter().zip(records);
             all.extend(read.filter_map(|(number, record)| Some((number, record?))));

@@ -5,7 +5,6 @@
 
 use super::Shared;
 use super::command::Command;
-use super::error::answer;
 use super::keys::{SHARDS, shard_of_slot, slot_of_shard};
 use super::topology::Topology;
 use lapidary_store::StoreError;
@@ -40,7 +39,7 @@ impl Stamps<'_> {
     pub(super) fn confirm_new(&self) -> Result<(), StoreError> {
         let read: Vec<Command> = (0..SHARDS).map(|shard| self.stamp_command(shard)).collect();
         for stamp in self.0.client.read(&read)? {
-            let stamp: Option<u64> = answer(self.0.address(), stamp)?;
+            let stamp: Option<u64> = self.0.answer(stamp)?;
             // Unless somebody has made the catalogue meanwhile.
             if stamp > Some(0) && !self.0.meta().recipes()?.is_stamped() {
                 return Err(self.lost_recipes());

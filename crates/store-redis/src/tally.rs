@@ -194,6 +194,14 @@ fn only(
         .ok_or(NoBooks))
 }
 
+fn unreadable(snapshot: &ClusterSnapshot<'_>, recipe: &KnownRecipe, key: &[u8]) -> StoreError {
+    let key = String::from_utf8_lossy(key);
+    snapshot.damaged(format!(
+        "the postings of {key} ({}) cannot be read",
+        recipe.name()
+    ))
+}
+
 /// Reads the lists of gems, in their order. Says also if they were read before any can have been dropped with the recipe.
 ///
 /// # Errors
@@ -217,30 +225,24 @@ pub(super) fn read_lists(
     let mut lists = Vec::new();
     let (buckets, is_before) = snapshot.read_buckets(reads)?;
     for (gems, fields) in groups.iter().zip(buckets) {
-        let unreadable = || {
-            let key = String::from_utf8_lossy(&key(gems)).into_owned();
-            snapshot.damaged(format!(
-                "the postings of {key} ({}) cannot be read",
-                recipe.name()
-            ))
-        };
         let bucket = pairs(fields)
             .and_then(PackedBucket::read)
-            .ok_or_else(unreadable)?;
+            .ok_or_else(|| unreadable(snapshot, recipe, &key(gems)))?;
         for gem in *gems {
             let listed = bucket
                 .books(recipe, place(recipe, *gem).1)
-                .map_err(|Unreadable| unreadable())?;
+                .map_err(|Unreadable| unreadable(snapshot, recipe, &key(gems)))?;
             if listed != BucketBooks::default() {
                 lists.push((*gem, listed));
             }
         }
     }
-    let slow = || StoreError::Changed("a book that the check looks for".to_owned());
     if began.elapsed() < LONGEST {
         Ok((lists, is_before))
     } else {
-        Err(slow())
+        Err(StoreError::Changed(
+            "a book that the check looks for".to_owned(),
+        ))
     }
 }
 

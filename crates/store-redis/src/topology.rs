@@ -61,34 +61,35 @@ impl Topology {
             let [id, address, flags, primary, _, _, _, _, slots @ ..] = words.as_slice() else {
                 return None;
             };
-            let flags: Vec<&str> = flags.split(',').collect();
-            let is_replica = flags.contains(&"slave");
+            let mut flags = flags.split(',');
+            let is_replica = flags.clone().any(|flag| flag == "slave");
             topology.has_replicas |= is_replica;
-            if UNREACHABLE.iter().any(|flag| flags.contains(flag)) {
+            if flags.any(|flag| UNREACHABLE.contains(&flag)) {
                 continue;
             }
-            let address = match address.split(['@', ',']).next().unwrap_or_default() {
-                address if address.starts_with(':') => asked,
-                address => address,
-            };
+            let address = client_address(address, asked);
             addresses.insert(*id, address.to_owned());
-            if is_replica {
-                primaries.push(*primary);
-            }
+            primaries.extend(is_replica.then_some(*primary));
             let node = u16::try_from(topology.nodes.len()).ok()?;
-            if topology.give(node, slots)? {
-                topology.nodes.push(address.to_owned());
+            let nodes = if topology.give(node, slots)? {
+                &mut topology.nodes
             } else {
-                idle.push(address.to_owned());
-            }
+                &mut idle
+            };
+            nodes.push(address.to_owned());
         }
         topology.serving = topology.nodes.len();
         topology.nodes.append(&mut idle);
         topology.find_shards();
-        for address in primaries.iter().filter_map(|id| addresses.get(id)) {
-            *topology.replicas.entry(address.clone()).or_default() += 1;
-        }
+        topology.count_replicas(&primaries, &addresses);
         (!topology.nodes.is_empty()).then_some(topology)
+    }
+
+    /// `primaries`: that of each replica.
+    fn count_replicas(&mut self, primaries: &[&str], addresses: &HashMap<&str, String>) {
+        for address in primaries.iter().filter_map(|id| addresses.get(id)) {
+            *self.replicas.entry(address.clone()).or_default() += 1;
+        }
     }
 
     fn find_shards(&mut self) {
@@ -158,6 +159,14 @@ pub(super) fn current_epoch(info: &str) -> Option<u64> {
             .parse()
             .ok()
     })
+}
+
+/// The address for clients, before that of the bus and the name. A node that does not know its own has the one that was asked.
+fn client_address<'a>(address: &'a str, asked: &'a str) -> &'a str {
+    match address.split(['@', ',']).next().unwrap_or_default() {
+        address if address.starts_with(':') => asked,
+        address => address,
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::Shared;
 use super::client::Client;
 use super::command::{Command, read};
-use super::error::answer;
 use super::keys::SHARDS;
 use super::topology::Topology;
 use lapidary_store::{ClusterVitals, NodeVitals, StoreError};
@@ -53,11 +52,9 @@ impl Shared {
         }
         let intents =
             (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")));
-        let mut pending = 0;
-        for length in self.client.read(&intents.collect::<Vec<_>>())? {
-            // One field is the last generation.
-            pending += answer::<u64>(self.address(), length)?.saturating_sub(1);
-        }
+        let lengths: Vec<u64> = self.ask_all(&intents.collect::<Vec<_>>())?;
+        // One field is the last generation.
+        let pending = lengths.iter().map(|length| length.saturating_sub(1)).sum();
         Ok(self.client.counted(nodes, lost, pending))
     }
 }
@@ -85,6 +82,22 @@ impl Client {
     }
 }
 
+/// What `INFO` says of each replica that is online.
+fn online_replicas<'a>(fields: &HashMap<&str, &'a str>) -> Vec<&'a str> {
+    let replicas = fields.iter().filter(|(field, value)| {
+        let index = field.strip_prefix("slave").map(str::parse::<u32>);
+        index.is_some_and(|index| index.is_ok()) && value.contains("state=online")
+    });
+    replicas.map(|(_, value)| *value).collect()
+}
+
+/// How much of what was sent to a replica it has.
+fn offset_of(replica: &str) -> Option<u64> {
+    let mut parts = replica.split(',');
+    let offset = parts.find_map(|part| part.strip_prefix("offset="))?;
+    offset.parse().ok()
+}
+
 /// Reads the answer of `INFO`.
 fn node_vitals(address: &str, info: &str) -> NodeVitals {
     let fields: HashMap<&str, &str> = info
@@ -100,16 +113,10 @@ fn node_vitals(address: &str, info: &str) -> NodeVitals {
     let is = |field: &str, value: &str| fields.get(field).is_some_and(|found| *found == value);
     let is_primary = is("role", "master");
     let sent = number("master_repl_offset");
-    let replicas = fields.iter().filter(|(field, value)| {
-        let index = field.strip_prefix("slave").map(str::parse::<u32>);
-        index.is_some_and(|index| index.is_ok()) && value.contains("state=online")
-    });
-    let behind = replicas.clone().filter_map(|(_, value)| {
-        let offset = value
-            .split(',')
-            .find_map(|part| part.strip_prefix("offset="))?;
-        Some(sent.saturating_sub(offset.parse().ok()?))
-    });
+    let replicas = online_replicas(&fields);
+    let behind = replicas
+        .iter()
+        .filter_map(|replica| Some(sent.saturating_sub(offset_of(replica)?)));
     NodeVitals {
         address: address.to_owned(),
         is_primary,
@@ -121,7 +128,7 @@ fn node_vitals(address: &str, info: &str) -> NodeVitals {
             .map(|policy| (*policy).to_owned()),
         is_saved: is("aof_enabled", "1"),
         cannot_save: is("aof_last_write_status", "err") || is("rdb_last_bgsave_status", "err"),
-        replicas: replicas.clone().count() as u64,
+        replicas: replicas.len() as u64,
         lag: behind.max().unwrap_or(0),
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hashbrown::HashSet;
-use lapidary_gems::{Recipe, RecipeName};
+use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::Shared;
 use super::buckets::Posts;
 use super::change::{ChangeKind, Plan, without};
 use super::command::Command;
-use super::error::answer;
 use super::intent::{Locked, Old};
 use super::keys::{TEXT, fold_field, gem_field};
 use super::meta::{RecipesThen, audited};
@@ -174,29 +173,9 @@ impl Writing<'_> {
         recipe: &KnownRecipe,
         keys: &[BookKey],
     ) -> Result<(), StoreError> {
-        let plan = |mut book: Locked| {
-            let old = book.old.take()?;
-            let mut record = old.record.clone();
-            record.gems.remove(recipe.name());
-            let field = [b"-", gem_field(recipe.number).as_slice()].concat();
-            let fields = vec![json(&record), (field, Vec::new())];
-            let (added, removed) = (Posts::new(), Posts::new());
-            let records = [Some(old.record), Some(record)];
-            Some(Plan {
-                book,
-                kind: ChangeKind::Patch,
-                fields,
-                added,
-                removed,
-                records,
-                audit: Vec::new(),
-                turn: None,
-            })
-        };
-        let locked = self.0.intents().lock(recipes, keys, false)?;
-        self.0
-            .changes()
-            .make(recipes, locked.into_iter().filter_map(plan).collect())
+        let locked = self.0.intents().lock(recipes, keys, false)?.into_iter();
+        let plans = locked.filter_map(|book| plan_strip(book, recipe));
+        self.0.changes().make(recipes, plans.collect())
     }
 
     /// The keys of all buckets of a recipe.
@@ -215,21 +194,12 @@ impl Writing<'_> {
         pattern: &str,
         each: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let scan = |cursor: u64| {
-            redis::cmd("SCAN")
-                .arg(cursor)
-                .arg("MATCH")
-                .arg(pattern)
-                .arg("COUNT")
-                .arg(1000)
-                .clone()
-        };
-        let mut pages = self.0.client.on_each_primary(&scan(0))?;
+        let mut pages = self.0.client.on_each_primary(&scan(pattern, 0))?;
         while let Some((node, page)) = pages.pop() {
-            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.0.address(), page)?;
+            let (cursor, keys): (u64, Vec<Vec<u8>>) = self.0.answer(page)?;
             each(keys)?;
             if cursor != 0 {
-                let next = self.0.client.on(&node, &scan(cursor))?;
+                let next = self.0.client.on(&node, &scan(pattern, cursor))?;
                 pages.push((node, next));
             }
         }
@@ -248,22 +218,21 @@ impl Writing<'_> {
         for book in &mut books {
             complete(book, &recipes)?;
         }
-        let staying = || {
-            let staying = recipes.0.iter().filter(|known| !known.leaving);
-            staying.map(KnownRecipe::name)
-        };
-        books.iter().try_for_each(|book| book.has_all(staying()))?;
+        books
+            .iter()
+            .try_for_each(|book| book.has_all(recipes.shown().map(Recipe::name)))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
         let locked = self.0.intents().lock(&recipes, &keys, true)?;
-        let allowed = locked.iter().zip(&books).try_for_each(|(locked, book)| {
-            let old = locked.old.as_ref().map(|old| &old.record);
-            book.condition.holds(&book.record.key, old)?;
-            old.filter(|_| !book.allow_empty)
-                .map_or(Ok(()), |old| old.not_emptied_by(&book.record, staying()))
+        let allowed = locked
+            .iter()
+            .zip(&books)
+            .try_for_each(|(locked, book)| may_replace(locked, book, &recipes));
+        let plans: Result<Vec<_>, _> = allowed.and_then(|()| {
+            let books = books.into_iter().zip(&locked);
+            books
+                .map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted))
+                .collect()
         });
-        let plan = |(book, locked)| self.plan_put(by, &recipes, book, locked, posted);
-        let plans: Result<Vec<_>, _> =
-            allowed.and_then(|()| books.into_iter().zip(&locked).map(plan).collect());
         match plans {
             Ok(plans) => {
                 let plans = plans.into_iter().zip(locked).map(|(plan, book)| plan(book));
@@ -298,14 +267,7 @@ impl Writing<'_> {
             keep_amendments(&mut record, &old.record);
         }
         let mut fields = vec![json(&record)];
-        for (name, gems) in &gems {
-            let recipe = recipes.named(name)?;
-            let list = gem_list::encode(gems, recipe.gem_bytes());
-            fields.push((gem_field(recipe.number), list));
-        }
-        for fold in &folds {
-            fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
-        }
+        push_content(&mut fields, recipes, &gems, &folds)?;
         fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
         let gems = if posted { gems } else { BTreeMap::new() };
         let (changes, number) = (self.0.changes(), locked.number);
@@ -313,11 +275,11 @@ impl Writing<'_> {
         let had = changes.posts(recipes, number, old)?;
         let (added, removed) = (without(has.clone(), &had), without(had, &has));
         let action = if old.is_some() {
-            Action::Replaced(told(&record))
+            Action::Replaced
         } else {
-            Action::Added(told(&record))
+            Action::Added
         };
-        let audit = vec![audited(by, action)];
+        let audit = vec![audited(by, action(told(&record)))];
         let records = [old.map(|old| old.record.clone()), Some(record)];
         Ok(move |book| Plan {
             book,
@@ -519,4 +481,63 @@ impl Writing<'_> {
 /// Whether a book has the text that gems are of, and none of their recipe.
 fn accepts(record: &Record, recipe: &RecipeName, late: &LateGems) -> bool {
     record.digest == late.digest && !record.gems.contains_key(recipe)
+}
+
+/// Whether a book may take the place of what is there.
+fn may_replace(locked: &Locked, book: &NewBook, recipes: &Recipes) -> Result<(), StoreError> {
+    let old = locked.old.as_ref().map(|old| &old.record);
+    book.condition.holds(&book.record.key, old)?;
+    match old {
+        Some(old) if !book.allow_empty => {
+            old.not_emptied_by(&book.record, recipes.shown().map(Recipe::name))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Adds the fields of gem lists and folds.
+fn push_content(
+    fields: &mut Vec<(Vec<u8>, Vec<u8>)>,
+    recipes: &Recipes,
+    gems: &BTreeMap<RecipeName, Vec<PlacedGem>>,
+    folds: &[PackedFold],
+) -> Result<(), StoreError> {
+    for (name, gems) in gems {
+        let recipe = recipes.named(name)?;
+        let list = gem_list::encode(gems, recipe.gem_bytes());
+        fields.push((gem_field(recipe.number), list));
+    }
+    for fold in folds {
+        fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
+    }
+    Ok(())
+}
+
+/// Plans to remove a recipe from a book, if that is there.
+fn plan_strip(mut book: Locked, recipe: &KnownRecipe) -> Option<Plan> {
+    let old = book.old.take()?;
+    let mut record = old.record.clone();
+    record.gems.remove(recipe.name());
+    let field = [b"-", gem_field(recipe.number).as_slice()].concat();
+    Some(Plan {
+        book,
+        kind: ChangeKind::Patch,
+        fields: vec![json(&record), (field, Vec::new())],
+        added: Posts::new(),
+        removed: Posts::new(),
+        records: [Some(old.record), Some(record)],
+        audit: Vec::new(),
+        turn: None,
+    })
+}
+
+/// The command that reads a page of the keys that match a pattern.
+fn scan(pattern: &str, cursor: u64) -> redis::Cmd {
+    redis::cmd("SCAN")
+        .arg(cursor)
+        .arg("MATCH")
+        .arg(pattern)
+        .arg("COUNT")
+        .arg(1000)
+        .clone()
 }

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::command::Command;
-use super::super::error::answer;
 use super::super::keys::{KeyName, split};
 use super::suspicion::Suspicion;
-use super::{ClusterVerification, PAGE, Reference, is_there};
+use super::{ClusterVerification, PAGE, Reference, book_at_end, is_there};
 use lapidary_store::{BookNo, StoreError};
 
 /// Number of keys read at a time that name books. Some name a 256th of a library.
@@ -79,13 +78,11 @@ impl KeyPass<'_, '_> {
     fn referring(&mut self, keys: &[(Command, Vec<u8>)]) -> Result<(), StoreError> {
         let reads: Vec<Command> = keys.iter().map(|(read, _)| read.clone()).collect();
         let mut books: BTreeMap<BookNo, BTreeSet<Reference>> = BTreeMap::new();
-        for ((_, key), members) in keys.iter().zip(self.0.shared.client.read(&reads)?) {
-            for member in answer::<Vec<Vec<u8>>>(self.0.shared.address(), members)? {
+        let members: Vec<Vec<Vec<u8>>> = self.0.shared.ask_all(&reads)?;
+        for ((_, key), members) in keys.iter().zip(members) {
+            for member in members {
                 // All of them end with the number of the book.
-                let Some(book) = member
-                    .last_chunk()
-                    .map(|book| BookNo(u32::from_be_bytes(*book)))
-                else {
+                let Some(book) = book_at_end(&member) else {
                     let key = String::from_utf8_lossy(key);
                     self.0
                         .faults
@@ -95,6 +92,14 @@ impl KeyPass<'_, '_> {
                 books.entry(book).or_default().insert((key.clone(), member));
             }
         }
+        self.doubt_needless(books)
+    }
+
+    /// Doubts what refers to books that do not need it.
+    fn doubt_needless(
+        &mut self,
+        mut books: BTreeMap<BookNo, BTreeSet<Reference>>,
+    ) -> Result<(), StoreError> {
         let numbers: Vec<BookNo> = books.keys().copied().collect();
         for some in numbers.chunks(PAGE) {
             let read = self.0.records(some)?;

@@ -6,10 +6,9 @@ use lapidary_gems::PlacedGem;
 
 use super::super::buckets::{BucketPosting, PackedBucket, place, posting};
 use super::super::command::Command;
-use super::super::error::answer;
 use super::super::keys::KeyName;
 use super::suspicion::Suspicion;
-use super::{ClusterVerification, PAGE};
+use super::{ClusterVerification, PAGE, book_at_end};
 use lapidary_store::faults::Sum;
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{BookNo, StoreError};
@@ -107,7 +106,7 @@ impl ClusterVerification<'_> {
                 ));
                 continue;
             };
-            let fields: HashMap<Vec<u8>, Vec<u8>> = answer(self.shared.address(), fields)?;
+            let fields: HashMap<Vec<u8>, Vec<u8>> = self.shared.answer(fields)?;
             match PackedBucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok()) {
                 _ if recipe.leaving => {}
                 Some(postings) => read.push((key.clone(), postings)),
@@ -154,10 +153,8 @@ impl ClusterVerification<'_> {
             .map(|key| (key, BTreeSet::new()))
             .collect();
         // What is wrong with the books themselves was reported.
-        let (faults, doubts) = (
-            std::mem::take(&mut self.faults),
-            std::mem::take(&mut self.doubts),
-        );
+        let faults = std::mem::take(&mut self.faults);
+        let doubts = std::mem::take(&mut self.doubts);
         self.each_book(|check, book| {
             for (key, fields) in check.postings_of(book)? {
                 if bucket_of(&key).is_some_and(|(.., group)| groups.contains(&group)) {
@@ -172,6 +169,16 @@ impl ClusterVerification<'_> {
             found.extend(self.read_buckets(some)?);
         }
         (self.faults, self.doubts) = (faults, doubts);
+        self.doubt_differences(found, needed);
+        Ok(())
+    }
+
+    /// Doubts the postings that books need and that are not there, and those that are there and that no book needs.
+    fn doubt_differences(
+        &mut self,
+        found: Vec<ComparedPostings>,
+        mut needed: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>,
+    ) {
         for (key, postings) in found {
             let needed = needed.remove(&key).unwrap_or_default();
             let postings = postings
@@ -179,18 +186,11 @@ impl ClusterVerification<'_> {
                 .map(|(rest, book)| posting(rest, book))
                 .collect();
             for field in needed.symmetric_difference(&postings) {
-                let Some(book) = field
-                    .last_chunk()
-                    .map(|book| BookNo(u32::from_be_bytes(*book)))
-                else {
-                    continue;
-                };
-                self.doubts.push(Suspicion::Reference {
-                    book,
-                    reference: (key.clone(), field.clone()),
-                });
+                let reference = (key.clone(), field.clone());
+                let book = book_at_end(field);
+                let doubt = book.map(|book| Suspicion::Reference { book, reference });
+                self.doubts.extend(doubt);
             }
         }
-        Ok(())
     }
 }

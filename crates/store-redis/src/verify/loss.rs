@@ -9,18 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use redis::Value;
 
 use super::super::Shared;
 use super::super::clock::SetBack;
 use super::super::command::Command;
-use super::super::error::{answer, damaged};
 use super::super::keys::{BookState, SHARDS, shard_of_key, slot_of_shard, split};
 use super::super::meta::RecipesThen;
 use super::super::owners::BLOCK;
 use super::super::scripts::FENCE;
 use super::ClusterVerification;
-use lapidary_store::recipes::Recipes;
 use lapidary_store::{
     Action, Actor, Amended, AuditEntry, BookKey, BookNo, Library, Record, StoreError,
 };
@@ -153,8 +150,7 @@ fn record(shared: &Shared, key: &BookKey) -> Result<Option<Record>, StoreError> 
         return Ok(None);
     };
     let book = shared.keys.book(BookState::Present, number);
-    let record = shared.read_one(Command::new("HGET", &book, "r"))?;
-    let record: Option<Vec<u8>> = answer(shared.address(), record)?;
+    let record: Option<Vec<u8>> = shared.ask(Command::new("HGET", &book, "r"))?;
     Ok(record.and_then(|record| serde_json::from_slice(&record).ok()))
 }
 
@@ -195,11 +191,11 @@ impl Losses {
             .collect::<Vec<_>>();
         let mut latest = recipes;
         for copy in shared.client.read(&copies)? {
-            let Some(text) = answer::<Option<String>>(shared.address(), copy)? else {
+            let Some(text) = shared.answer::<Option<String>>(copy)? else {
                 continue;
             };
             let copy = RecipesThen::read(text)
-                .ok_or_else(|| damaged(shared.address(), "a copy of the recipes cannot be read"))?;
+                .ok_or_else(|| shared.damaged("a copy of the recipes cannot be read"))?;
             if copy.version > latest.version {
                 latest = Arc::new(copy);
             }
@@ -244,8 +240,9 @@ impl Losses {
 /// Believes the nodes again.
 pub(super) fn believe_again(shared: &Shared) -> Result<(), StoreError> {
     // All servers read again whose the numbers are.
-    let same = |_: &mut Recipes, _| Ok(Some(Vec::new()));
-    shared.meta().change_recipes(&Actor::Local, same)?;
+    shared
+        .meta()
+        .change_recipes(&Actor::Local, |_, _| Ok(Some(Vec::new())))?;
     shared.client.heal()
 }
 
@@ -261,8 +258,7 @@ impl ClusterVerification<'_> {
             Ok(())
         })?;
         let key = self.shared.keys.meta("libraries");
-        let known = self.shared.read_one(Command::bare("HVALS", &key))?;
-        let known: BTreeSet<u32> = answer(self.shared.address(), known)?;
+        let known: BTreeSet<u32> = self.shared.ask(Command::bare("HVALS", &key))?;
         let last = names.keys().next_back().copied();
         for number in (0..=last.unwrap_or(0)).filter(|number| !known.contains(number)) {
             let name = match names.get(&number) {
@@ -287,7 +283,7 @@ impl ClusterVerification<'_> {
         for (shard, last) in last {
             let owners = self.shared.keys.shard(shard, "owners");
             let length = self.shared.read_one(Command::bare("STRLEN", &owners))?;
-            let blocks: u32 = answer::<u32>(self.shared.address(), length)? / 4;
+            let blocks: u32 = self.shared.answer::<u32>(length)? / 4;
             let nobody = (blocks..=last / BLOCK).flat_map(|_| NOBODY.to_be_bytes());
             let nobody: Vec<u8> = nobody.collect();
             // Every library goes on in a new block.
@@ -304,9 +300,6 @@ impl ClusterVerification<'_> {
 /// Makes the number of a shard's last entry and the number of the last one that is in the audit log agree with the entries that
 /// wait there.
 fn mark_of_outbox(store: &Shared, shard: u32) -> Result<Option<Command>, StoreError> {
-    let number = |answered: Option<Value>| -> Result<Option<u64>, StoreError> {
-        answer(store.address(), answered.unwrap_or_default())
-    };
     let outbox = store.keys.shard(shard, "outbox");
     let moved = store.keys.meta("moved");
     let mut read = store.client.read(&[
@@ -314,9 +307,10 @@ fn mark_of_outbox(store: &Shared, shard: u32) -> Result<Option<Command>, StoreEr
         Command::new("HGET", &moved, shard),
         Command::bare("HKEYS", &outbox),
     ])?;
-    let waiting: Vec<String> = answer(store.address(), read.pop().unwrap_or_default())?;
-    let moved_to = number(read.pop())?.unwrap_or(0);
-    let last = number(read.pop())?.unwrap_or(0);
+    let waiting: Vec<String> = store.answer(read.pop().unwrap_or_default())?;
+    let moved_to: Option<u64> = store.answer(read.pop().unwrap_or_default())?;
+    let last: Option<u64> = store.answer(read.pop().unwrap_or_default())?;
+    let (moved_to, last) = (moved_to.unwrap_or(0), last.unwrap_or(0));
     let first = waiting.iter().filter_map(|name| name.parse::<u64>().ok());
     // The entries from here on are not in the audit log.
     let first = first.min().unwrap_or(last + 1);

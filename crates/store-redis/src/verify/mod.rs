@@ -15,7 +15,7 @@ mod repair;
 mod suspicion;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
@@ -28,7 +28,6 @@ use super::address::ClusterAddress;
 use super::buckets::{Posts, half};
 use super::client::Belief;
 use super::command::Command;
-use super::error::answer;
 use super::intent::{Intent, Old, member};
 use super::keys::{BookState, SHARDS, join, shard_of_key};
 use super::meta::{RecipesThen, Sums, Totals, WrongTotal};
@@ -257,7 +256,7 @@ impl<'a> ClusterVerification<'a> {
                     &self.shared.keys.shard(shard, "books"),
                     &range,
                 );
-                let page: Vec<u32> = answer(self.shared.address(), self.shared.read_one(page)?)?;
+                let page: Vec<u32> = self.shared.ask(page)?;
                 let Some(last) = page.last() else { break };
                 from = last + 1;
                 let numbers: Vec<BookNo> = page.iter().map(|number| join(shard, *number)).collect();
@@ -288,7 +287,7 @@ impl<'a> ClusterVerification<'a> {
             .iter()
             .zip(self.shared.client.read(&reads.collect::<Vec<_>>())?)
         {
-            let fields: HashMap<Vec<u8>, Vec<u8>> = answer(self.shared.address(), fields)?;
+            let fields: HashMap<Vec<u8>, Vec<u8>> = self.shared.answer(fields)?;
             books.push(if fields.is_empty() {
                 None
             } else {
@@ -306,14 +305,14 @@ impl<'a> ClusterVerification<'a> {
 
     /// Reads only the records of books.
     fn records(&self, numbers: &[BookNo]) -> Result<Vec<Option<ReadBook>>, StoreError> {
-        let key = |book: &BookNo| self.shared.keys.book(BookState::Present, *book);
+        let keys = &self.shared.keys;
         let reads: Vec<Command> = numbers
             .iter()
-            .map(|book| Command::new("HGET", &key(book), "r"))
+            .map(|book| Command::new("HGET", &keys.book(BookState::Present, *book), "r"))
             .collect();
         let read = self.shared.client.read(&reads)?;
         let books = numbers.iter().zip(read).map(|(number, record)| {
-            let record: Option<Vec<u8>> = answer(self.shared.address(), record)?;
+            let record: Option<Vec<u8>> = self.shared.answer(record)?;
             let record = record.and_then(|record| serde_json::from_slice(&record).ok());
             Ok(record.map(|record| ReadBook {
                 number: *number,
@@ -352,17 +351,23 @@ impl<'a> ClusterVerification<'a> {
         Some(book)
     }
 
+    fn count_gems(&mut self, book: &ReadBook) {
+        for (recipe, bytes) in &book.gems {
+            if let Some(recipe) = self.recipes.numbered(*recipe)
+                && !recipe.leaving
+                && let Some(gems) = gem_list::decode(bytes, recipe.gem_bytes())
+            {
+                lists::count(&mut self.groups, recipe, book.number, &gems);
+            }
+        }
+    }
+
     /// Compares a book with itself, with its totals, and with what refers to it.
     fn book(&mut self, book: &ReadBook) -> Result<(), StoreError> {
         let ReadBook { number, record, .. } = book;
         let name = format!("{} (book {})", record.key, number.0);
         let library = self.shared.numbering().library(&record.key.library)?;
-        let owner = self
-            .shared
-            .owners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .of(*number);
+        let owner = self.shared.read_owners().of(*number);
         let in_shard = join(shard_of_key(&record.key), 0).0 == number.0 & join(SHARDS - 1, 0).0;
         let Some(library) = library.filter(|library| Some(*library) == owner && in_shard) else {
             self.faults.add(format!(
@@ -370,28 +375,17 @@ impl<'a> ClusterVerification<'a> {
             ));
             return Ok(());
         };
-        if record.text_kept != book.keeps_text {
-            let what = if record.text_kept {
-                "is lost"
-            } else {
-                "is there, but the book keeps none"
-            };
-            self.faults.add(format!("the kept text of {name} {what}"));
+        match (record.text_kept, book.keeps_text) {
+            (true, false) => self.faults.add(format!("the kept text of {name} is lost")),
+            (false, true) => self.faults.add(format!(
+                "the kept text of {name} is there, but the book keeps none"
+            )),
+            _ => {}
         }
         self.gems(&name, book);
         self.sums.count(library, record, &self.recipes, false);
         self.sums.touch(library, record.changed);
-        for (recipe, bytes) in &book.gems {
-            let recipe = self
-                .recipes
-                .numbered(*recipe)
-                .filter(|recipe| !recipe.leaving);
-            let gems = recipe
-                .and_then(|recipe| Some((recipe, gem_list::decode(bytes, recipe.gem_bytes())?)));
-            if let Some((recipe, gems)) = gems {
-                lists::count(&mut self.groups, recipe, *number, &gems);
-            }
-        }
+        self.count_gems(book);
         let references = self
             .references(library, book)
             .into_iter()
@@ -633,6 +627,12 @@ fn lookup((key, field): &Reference) -> Command {
     )
 }
 
+/// The number at the end of a posting, or of what else refers to a book.
+fn book_at_end(bytes: &[u8]) -> Option<BookNo> {
+    let number = bytes.last_chunk()?;
+    Some(BookNo(u32::from_be_bytes(*number)))
+}
+
 /// The answer to a look-up.
 fn is_there(answer: &redis::Value) -> bool {
     !matches!(answer, redis::Value::Nil | redis::Value::Int(0))
@@ -640,8 +640,8 @@ fn is_there(answer: &redis::Value) -> bool {
 
 /// The books that are being changed in a shard.
 fn being_changed(store: &Shared, shard: u32) -> Result<BTreeSet<BookNo>, StoreError> {
-    let intents = store.read_one(Command::bare("HVALS", &store.keys.shard(shard, "intents")))?;
-    let intents: Vec<String> = answer(store.address(), intents)?;
+    let intents: Vec<String> =
+        store.ask(Command::bare("HVALS", &store.keys.shard(shard, "intents")))?;
     Ok(intents
         .iter()
         .filter_map(|intent| Some(Intent::read(intent)?.number))

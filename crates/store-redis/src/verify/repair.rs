@@ -116,6 +116,26 @@ impl ClusterVerification<'_> {
         matches!(name, Some(KeyName::Shard(_, name)) if name.starts_with("ids:"))
     }
 
+    /// Removes what refers to a book without a record.
+    fn forget(
+        &self,
+        number: BookNo,
+        wrong: &[(Reference, bool)],
+        lost: &mut Lost,
+    ) -> Result<(), StoreError> {
+        if self.exists(number)? {
+            return Ok(());
+        }
+        let ids = wrong
+            .iter()
+            .filter_map(|((_, member), _)| Some(read_member(member)?.0));
+        lost.numbers.insert(number);
+        lost.named.extend(ids.map(|id| {
+            format!("the book {id:?} has no record: add it again, unless it was removed")
+        }));
+        self.write(number, None, wrong, LAST)
+    }
+
     fn mend(
         &mut self,
         number: BookNo,
@@ -123,17 +143,7 @@ impl ClusterVerification<'_> {
         lost: &mut Lost,
     ) -> Result<(), StoreError> {
         let Some(book) = self.books(&[number])?.pop().flatten() else {
-            if self.exists(number)? {
-                return Ok(());
-            }
-            let ids = wrong
-                .iter()
-                .filter_map(|((_, member), _)| Some(read_member(member)?.0));
-            lost.numbers.insert(number);
-            lost.named.extend(ids.map(|id| {
-                format!("the book {id:?} has no record: add it again, unless it was removed")
-            }));
-            return self.write(number, None, wrong, LAST);
+            return self.forget(number, wrong, lost);
         };
         let locked = self.shared.intents().lock(
             &self.recipes,
@@ -146,8 +156,8 @@ impl ClusterVerification<'_> {
             .map(|locked| locked.generation);
         let Some(generation) = generation else {
             // It cannot be locked before its id is there, nor changed by others.
-            let is_id = |((key, _), _): &&(Reference, bool)| self.is_id(key);
-            let ids: Vec<(Reference, bool)> = wrong.iter().filter(is_id).cloned().collect();
+            let ids = wrong.iter().filter(|((key, _), _)| self.is_id(key));
+            let ids: Vec<(Reference, bool)> = ids.cloned().collect();
             if locked.is_empty() && !ids.is_empty() {
                 self.write(number, Some(&book), &ids, 0)?;
                 return self.mend(number, wrong, lost);
@@ -172,7 +182,7 @@ impl ClusterVerification<'_> {
         let mut commands = Vec::new();
         for (reference, is_needed) in wrong {
             let (key, field) = reference.clone();
-            match self.shared.keys.read(&key) {
+            let command = match self.shared.keys.read(&key) {
                 Some(KeyName::PackedBucket(..) | KeyName::Digest(_)) => {
                     let posts = if self.needs(book, reference)? {
                         &mut added
@@ -180,19 +190,17 @@ impl ClusterVerification<'_> {
                         &mut removed
                     };
                     posts.entry(key).or_default().insert(field);
+                    continue;
                 }
                 Some(KeyName::Shard(_, "books")) if *is_needed => {
-                    commands.push(Command::new("ZADD", &key, (split(number).1, field)));
+                    Command::new("ZADD", &key, (split(number).1, field))
                 }
-                Some(KeyName::Shard(_, "books")) => {
-                    commands.push(Command::new("ZREM", &key, field));
-                }
-                Some(KeyName::Book(..)) => commands.push(Command::bare("UNLINK", &key)),
-                _ if self.needs(book, reference)? => {
-                    commands.push(Command::new("ZADD", &key, (0, field)));
-                }
-                _ => commands.push(Command::new("ZREM", &key, field)),
-            }
+                Some(KeyName::Shard(_, "books")) => Command::new("ZREM", &key, field),
+                Some(KeyName::Book(..)) => Command::bare("UNLINK", &key),
+                _ if self.needs(book, reference)? => Command::new("ZADD", &key, (0, field)),
+                _ => Command::new("ZREM", &key, field),
+            };
+            commands.push(command);
         }
         commands.extend(Buckets::additions(&added, generation));
         commands.extend(Buckets::doubts(&removed, generation));

@@ -8,7 +8,6 @@ use lapidary_gems::Gem;
 
 use super::super::buckets::{PackedBucket, gem_in, posting};
 use super::super::command::Command;
-use super::super::error::answer;
 use super::super::keys::{BookState, KeyName, split};
 use super::{ClusterVerification, ReadBook, Reference, being_changed, is_there, lookup};
 use lapidary_store::recipes::KnownRecipe;
@@ -107,10 +106,7 @@ impl SecondLook<'_, '_> {
 
     fn generation(&self, book: BookNo) -> Result<Option<i64>, StoreError> {
         let key = self.0.shared.keys.book(BookState::Present, book);
-        answer(
-            self.0.shared.address(),
-            self.0.shared.read_one(Command::new("HGET", &key, "g"))?,
-        )
+        self.0.shared.ask(Command::new("HGET", &key, "g"))
     }
 
     /// The fault, if there is one, and what is to be added or removed.
@@ -121,27 +117,19 @@ impl SecondLook<'_, '_> {
         doubt: &Suspicion,
     ) -> Result<Option<Wrong>, StoreError> {
         let (shard, within) = split(number);
-        let is_listed = || -> Result<bool, StoreError> {
-            let lookup = Command::new("ZSCORE", &self.0.shared.keys.shard(shard, "books"), within);
-            Ok(is_there(&self.0.shared.read_one(lookup)?))
-        };
-        let listed = || {
-            (
-                self.0.shared.keys.shard(shard, "books"),
-                within.to_string().into_bytes(),
-            )
-        };
+        let list = self.0.shared.keys.shard(shard, "books");
+        let listed = (list, within.to_string().into_bytes());
         Ok(Some(match doubt {
-            Suspicion::Lost(_) if book.is_none() && is_listed()? => {
+            Suspicion::Lost(_) if book.is_none() && self.is_listed(&listed)? => {
                 let sentence = format!(
                     "book {} is in the list of all books, but cannot be read",
                     number.0
                 );
-                (sentence, (listed(), false))
+                (sentence, (listed, false))
             }
-            Suspicion::Unlisted(_) if book.is_some() && !is_listed()? => (
+            Suspicion::Unlisted(_) if book.is_some() && !self.is_listed(&listed)? => (
                 format!("book {} is missing from the list of all books", number.0),
-                (listed(), true),
+                (listed, true),
             ),
             Suspicion::LeftOver(_, key)
                 if is_there(&self.0.shared.read_one(Command::bare("EXISTS", key))?) =>
@@ -167,6 +155,12 @@ impl SecondLook<'_, '_> {
         }))
     }
 
+    /// Whether a book is in the list of all books.
+    fn is_listed(&self, (list, number): &Reference) -> Result<bool, StoreError> {
+        let lookup = Command::new("ZSCORE", list, number.as_slice());
+        Ok(is_there(&self.0.shared.read_one(lookup)?))
+    }
+
     fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
         let (key, field) = reference;
         let Some(KeyName::PackedBucket(recipe, _)) = self.0.shared.keys.read(key) else {
@@ -175,10 +169,7 @@ impl SecondLook<'_, '_> {
         let Some(recipe) = self.0.recipes.numbered(recipe) else {
             return Ok(false);
         };
-        let fields: HashMap<Vec<u8>, Vec<u8>> = answer(
-            self.0.shared.address(),
-            self.0.shared.read_one(Command::bare("HGETALL", key))?,
-        )?;
+        let fields: HashMap<Vec<u8>, Vec<u8>> = self.0.shared.ask(Command::bare("HGETALL", key))?;
         let postings = PackedBucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
         // One that cannot be read was reported.
         Ok(postings.is_none_or(|postings| {
@@ -199,9 +190,13 @@ impl SecondLook<'_, '_> {
             || format!("book {}, which does not exist", number.0),
             |book| format!("{} (book {})", book.record.key, number.0),
         );
-        let lacks = |what: &str| format!("{name} is not found by {what}");
-        let needless = |what: &str| format!("there is {what} for {name}, which should have none");
-        let say = |what: &str, it: &str| if is_needed { lacks(what) } else { needless(it) };
+        let say = |what: &str, it: &str| {
+            if is_needed {
+                format!("{name} is not found by {what}")
+            } else {
+                format!("there is {it} for {name}, which should have none")
+            }
+        };
         match self.0.shared.keys.read(key) {
             Some(KeyName::PackedBucket(recipe, bucket)) => {
                 let recipe = self.0.recipes.numbered(recipe);
