@@ -84,11 +84,12 @@ impl Calibration {
         of_recipe.peek()?;
         let reached = of_recipe.filter(|level| level.evidence <= evidence);
         let highest = reached.max_by(|a, b| a.evidence.total_cmp(&b.evidence));
-        let expected = |level: &Level| {
-            upper_bound(level.reached) / level.gem_pairs as f64 * f64::from(query) * books as f64
-        };
-        // The probability that a Poisson variable with this mean is at least one.
-        Some(highest.map_or(1.0, |level| -(-expected(level)).exp_m1()))
+        Some(highest.map_or(1.0, |level| {
+            let rate = upper_bound(level.reached) / level.gem_pairs as f64;
+            let expected = rate * f64::from(query) * books as f64;
+            // The probability that a Poisson variable with this mean is at least one.
+            -(-expected).exp_m1()
+        }))
     }
 }
 

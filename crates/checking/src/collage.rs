@@ -43,16 +43,15 @@ impl SharedWork {
     /// the works of an editor begin with, a licence or a preface, is a part of all of them; and passages of several works can
     /// alternate.
     fn is_beside(&self, parts: &[Place]) -> bool {
-        let is_in = |gem: &&Place| {
-            parts
-                .binary_search_by(|part: &Place| match () {
-                    () if part.end <= gem.start => Ordering::Less,
-                    () if gem.end <= part.start => Ordering::Greater,
-                    () => Ordering::Equal,
-                })
-                .is_ok()
-        };
-        let beside = self.gems.iter().filter(|gem| !is_in(gem)).count();
+        let beside = self.gems.iter().filter(|gem| {
+            let part = parts.binary_search_by(|part| match () {
+                () if part.end <= gem.start => Ordering::Less,
+                () if gem.end <= part.start => Ordering::Greater,
+                () => Ordering::Equal,
+            });
+            part.is_err()
+        });
+        let beside = beside.count();
         beside > 0 && beside >= self.passage.min(self.gems.len())
     }
 

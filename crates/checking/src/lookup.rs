@@ -168,25 +168,20 @@ impl<'a> LookedUp<'a> {
     /// Where in the query the gems are that a book has, too: in bytes, or by their positions in a list. And all gems of the book.
     pub fn shared(&self, book: BookNo) -> Result<(Vec<Place>, Vec<PlacedGem>), StoreError> {
         let beside = self.beside(book)?;
-        let listed = |at: usize, gem: &Gem| {
-            let start = u64::from(
-                self.positions
-                    .and_then(|all| all.get(gem))
-                    .copied()
-                    .unwrap_or(at as u32),
-            );
-            Place {
-                start,
-                end: start + 1,
-            }
-        };
         let in_both = self
             .probes
             .iter()
             .enumerate()
             .filter(|(_, Probe { placed, .. })| beside.holders.contains_key(&placed.gem));
         let places = in_both.map(|(at, Probe { placed, .. })| {
-            placed.place.unwrap_or_else(|| listed(at, &placed.gem))
+            placed.place.unwrap_or_else(|| {
+                let position = self.positions.and_then(|all| all.get(&placed.gem));
+                let start = position.map_or(at as u64, |position| u64::from(*position));
+                Place {
+                    start,
+                    end: start + 1,
+                }
+            })
         });
         Ok((places.collect(), beside.gems))
     }

@@ -169,12 +169,11 @@ pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
 pub fn memory_to_compare(query: &str, book: &str) -> usize {
     /// Bytes per word: where it is, its numbers, what is in maps if it is in the text once, its part of runs and pieces.
     const WORD: usize = 128;
-    let words = |text| {
-        let mut count = 0;
-        each_word(text, |_, _| count += 1);
-        count
-    };
-    WORD * (words(query) + words(book))
+    let mut words = 0;
+    for text in [query, book] {
+        each_word(text, |_, _| words += 1);
+    }
+    WORD * words
 }
 
 struct Comparing {

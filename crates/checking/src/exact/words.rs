@@ -65,19 +65,15 @@ impl Words {
 
     /// Whether the words of a stretch of the query are those of a stretch of the book, but for where words end.
     pub(super) fn read_alike(&self, query: &Range<usize>, book: &Range<usize>) -> bool {
-        let letters = |keys: &[u32]| -> Vec<&str> {
-            keys.iter()
-                .map(|key| self.read[*key as usize].as_str())
-                .collect()
-        };
-        let (a, b) = (
-            letters(&self.query_keys[query.clone()]),
-            letters(&self.book_keys[book.clone()]),
+        let (query, book) = (
+            &self.query_keys[query.clone()],
+            &self.book_keys[book.clone()],
         );
-        !a.is_empty()
-            && a.iter()
-                .flat_map(|word| word.chars())
-                .eq(b.iter().flat_map(|word| word.chars()))
+        !query.is_empty() && self.letters(query).eq(self.letters(book))
+    }
+
+    fn letters(&self, keys: &[u32]) -> impl Iterator<Item = char> {
+        keys.iter().flat_map(|key| self.read[*key as usize].chars())
     }
 }
 

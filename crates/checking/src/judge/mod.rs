@@ -283,31 +283,43 @@ pub fn judge(
     ] {
         let needs: Vec<usize> = undecided.iter().map(Vec::len).collect();
         let shares = fair_shares(&needs, most, of_one);
-        for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
-            candidates.sort_unstable_by(Candidate::order);
-            for (at, found) in candidates.into_iter().enumerate() {
-                let Candidate {
-                    number,
-                    posted,
-                    ref outline,
-                    identical,
-                    informs,
-                    ..
-                } = found;
-                let of_book = gems_of(outline, question);
-                let (score, meets) = if at < share {
-                    query.judge(question.rule, number, posted, of_book)?
-                } else {
-                    all.left_out += usize::from(!identical && informs.is_none());
-                    (query.score(posted, of_book), false)
-                };
-                if meets || identical {
-                    all.add(question, found, score);
-                }
-            }
+        for ((query, candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
+            compare(question, query, candidates, share, &mut all)?;
         }
     }
     Ok(all)
+}
+
+/// Decides about the candidates of a library. Only the gems of the first are read: as many as its share.
+fn compare(
+    question: &Question<'_>,
+    query: &LookedUp<'_>,
+    mut candidates: Vec<Candidate>,
+    share: usize,
+    all: &mut Judgements,
+) -> Result<(), StoreError> {
+    candidates.sort_unstable_by(Candidate::order);
+    for (at, found) in candidates.into_iter().enumerate() {
+        let Candidate {
+            number,
+            posted,
+            ref outline,
+            identical,
+            informs,
+            ..
+        } = found;
+        let of_book = gems_of(outline, question);
+        let (score, meets) = if at < share {
+            query.judge(question.rule, number, posted, of_book)?
+        } else {
+            all.left_out += usize::from(!identical && informs.is_none());
+            (query.score(posted, of_book), false)
+        };
+        if meets || identical {
+            all.add(question, found, score);
+        }
+    }
+    Ok(())
 }
 
 /// Decides about the candidates of a library for which the numbers of gems are enough, and returns the others.
