@@ -17,7 +17,7 @@ use super::{Books, CatalogueError, Editor, Text};
 use crate::api::{Added, Decides, HiddenText, Outcome};
 use crate::metrics::METRICS;
 use crate::permission::Unless;
-use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing, Validity};
+use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing, StoreError, Validity};
 
 /// A book with its computed gems, ready for [`Books::commit`].
 #[derive(Debug, Clone)]
@@ -59,14 +59,10 @@ impl Books<Editor<'_>> {
                 let book = NewBook::without_gems(stored.record, entry.allow_empty);
                 (Outcome::Unchanged, book)
             }
-            Some(stored) => {
-                let book =
-                    self.fingerprinted(&*snapshot, &entry, &source, record, Some(&stored.record))?;
-                (Outcome::Replaced, book)
-            }
-            None => {
-                let book = self.fingerprinted(&*snapshot, &entry, &source, record, None)?;
-                (Outcome::Added, book)
+            _ => {
+                let outcome = before.map_or(Outcome::Added, |_| Outcome::Replaced);
+                let book = self.fingerprinted(&*snapshot, &entry, &source, record, before)?;
+                (outcome, book)
             }
         };
         // Moved, not copied: it may be long.
@@ -92,23 +88,14 @@ impl Books<Editor<'_>> {
         match &entry.content {
             Content::Text { text, .. } if text.trim().is_empty() => Err(CatalogueError::NoText),
             Content::Text { text, clean } => {
-                let mut wanted = recipes.to_vec();
-                if let Some(before) = before {
-                    let known = self.0.recipes().all();
-                    wanted.extend(
-                        known
-                            .into_iter()
-                            .filter(|recipe| before.gems.contains_key(recipe.name())),
-                    );
-                }
+                let recipes = self.recipes_of_text(recipes, before).into_iter();
                 Ok(BookSource {
                     content: &entry.content,
                     text: Text::bounded(text, *clean)?
                         .in_language(entry.description.language.as_deref()),
                     clean: *clean,
                     bytes: Cow::Borrowed(text.as_bytes()),
-                    recipes: wanted
-                        .into_iter()
+                    recipes: recipes
                         .map(|recipe| (recipe.name().clone(), recipe))
                         .collect(),
                     keeps_folds: self.0.keeps_folds()?,
@@ -127,6 +114,16 @@ impl Books<Editor<'_>> {
                 })
             }
         }
+    }
+
+    /// These recipes, and those of the book that is replaced.
+    fn recipes_of_text(&self, recipes: &[Recipe], before: Option<&Record>) -> Vec<Recipe> {
+        let mut recipes = recipes.to_vec();
+        if let Some(before) = before {
+            let known = self.0.recipes().all().into_iter();
+            recipes.extend(known.filter(|known| before.gems.contains_key(known.name())));
+        }
+        recipes
     }
 
     /// The book with its gems. `before`: the book that it replaces.
@@ -168,14 +165,14 @@ impl Books<Editor<'_>> {
     }
 }
 
-/// A book of the catalogue that a new one replaces.
-struct StoredBook {
-    number: BookNo,
-    record: Record,
+/// A book of the catalogue.
+pub(super) struct StoredBook {
+    pub(super) number: BookNo,
+    pub(super) record: Record,
 }
 
 impl StoredBook {
-    fn find(snapshot: &dyn Snapshot, key: &BookKey) -> Result<Option<Self>, CatalogueError> {
+    pub(super) fn find(snapshot: &dyn Snapshot, key: &BookKey) -> Result<Option<Self>, StoreError> {
         let Some(number) = snapshot.find(key)? else {
             return Ok(None);
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use lapidary_gems::{Gem, Recipe, RecipeName, WrittenGem};
+use lapidary_gems::{Gem, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
 
 use super::gem_list::distinct;
@@ -214,18 +214,15 @@ impl AllowLists<Editor<'_>> {
                 let recipes = self.0.recipes().ensure(&[])?;
                 let text = Text::bounded(&text, clean)?;
                 // All that a check of this text may look up, not only what a book would have.
-                let gems = |recipe: &Recipe| {
-                    let probes: BTreeSet<Gem> = text
-                        .probes(recipe)
-                        .iter()
-                        .map(|probe| probe.placed.gem)
-                        .collect();
-                    probes.into_iter().map(|gem| recipe.write(gem)).collect()
-                };
-                Ok(recipes
-                    .iter()
-                    .map(|recipe| (recipe.name().clone(), gems(recipe)))
-                    .collect())
+                let mut gems = BTreeMap::new();
+                for recipe in &recipes {
+                    let probes = text.probes(recipe);
+                    let distinct: BTreeSet<Gem> =
+                        probes.iter().map(|probe| probe.placed.gem).collect();
+                    let written = distinct.into_iter().map(|gem| recipe.write(gem));
+                    gems.insert(recipe.name().clone(), written.collect());
+                }
+                Ok(gems)
             }
             Content::Gems(BookGems { recipe, gems }) => {
                 let recipe = self.0.recipes().named_or_of(recipe.as_ref(), &gems)?;

@@ -153,37 +153,38 @@ impl Books<Editor<'_>> {
     /// with.
     pub fn restore(&self, key: &BookKey, lost: &str) -> Result<(), CatalogueError> {
         let now = Timestamp::now();
-        let is_own =
-            |note: &Note| note.by != Some(SetBy::Administrator) && note.text.starts_with(lost);
-        let was_lost = |record: &Record| {
-            let Standing {
-                disabled_since,
-                disabled_by,
-                note,
-                ..
-            } = &record.standing;
-            // The source leaves a note of an administrator as it is. Older versions did not write down who disabled a book.
-            let is_noted =
-                record.standing.is_noted_by_administrator() && *disabled_by == Some(SetBy::Library);
-            let says_so = note.as_ref().is_some_and(is_own);
-            disabled_since.is_some()
-                && *disabled_by != Some(SetBy::Administrator)
-                && (says_so || is_noted)
-        };
-        if !self.get(key)?.is_some_and(|record| was_lost(&record)) {
+        let stored = self.get(key)?;
+        if !stored.is_some_and(|record| was_lost(&record.standing, lost)) {
             return Ok(());
         }
         self.0.store.amend(&self.0.actor, key, &mut |record| {
-            if was_lost(record) {
-                let standing = &mut record.standing;
+            let standing = &mut record.standing;
+            if was_lost(standing, lost) {
                 (standing.disabled_since, standing.disabled_by) = (None, None);
-                standing.note = standing.note.take().filter(|note| !is_own(note));
+                let note = standing.note.take();
+                standing.note = note.filter(|note| !is_of_source(note, lost));
                 record.changed = now;
             }
             Ok(())
         })?;
         Ok(())
     }
+}
+
+/// Whether the source disabled a book because it did not have it any more. `lost` is what the source's notes begin with.
+fn was_lost(standing: &Standing, lost: &str) -> bool {
+    let by = standing.disabled_by;
+    let says_so = standing
+        .note
+        .as_ref()
+        .is_some_and(|note| is_of_source(note, lost));
+    // The source leaves a note of an administrator as it is. Older versions did not write down who disabled a book.
+    let is_noted = standing.is_noted_by_administrator() && by == Some(SetBy::Library);
+    standing.disabled_since.is_some() && by != Some(SetBy::Administrator) && (says_so || is_noted)
+}
+
+fn is_of_source(note: &Note, lost: &str) -> bool {
+    note.by != Some(SetBy::Administrator) && note.text.starts_with(lost)
 }
 
 /// Disables or enables a book.

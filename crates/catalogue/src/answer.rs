@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use lapidary_gems::{RecipeError, RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 
+use super::digest::{digest_of, digest_of_gems};
 use super::{Case, TextOr};
 use lapidary_checking::{Identity, Passage, Relation, Score, Span};
 use lapidary_extract::HiddenWords;
@@ -26,6 +27,22 @@ impl Query {
         match self {
             Self::Text { .. } => None,
             Self::Gems(gems) => Some(&gems.gems),
+        }
+    }
+
+    /// The digest that its decisions are filed under.
+    pub(super) fn digest(&self) -> String {
+        match self {
+            Self::Text { text, .. } => digest_of(text.as_bytes()),
+            Self::Gems(gems) => digest_of_gems(&gems.gems),
+        }
+    }
+
+    /// Whether print artifacts are stripped; if `None`, each recipe decides.
+    pub(super) fn clean(&self) -> Option<bool> {
+        match self {
+            Self::Text { clean, .. } => *clean,
+            Self::Gems(_) => None,
         }
     }
 }

@@ -8,6 +8,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 use lapidary_gems::Recipe;
 
+use super::add::StoredBook;
 use super::answer_size::fitting;
 use super::libraries::holds_books;
 use super::text::memory_for;
@@ -50,10 +51,8 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
     /// Returns a book's record.
     pub fn get(&self, key: &BookKey) -> Result<Option<Record>, CatalogueError> {
         let snapshot = self.0.store.snapshot();
-        match snapshot.find(key)? {
-            Some(number) => Ok(snapshot.fetch(&[number])?.pop().flatten()),
-            None => Ok(None),
-        }
+        let stored = StoredBook::find(&*snapshot, key)?;
+        Ok(stored.map(|stored| stored.record))
     }
 
     /// Returns a page of a library: up to `limit` records in order of their ids, starting after `cursor`. A page has
@@ -120,12 +119,10 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         limit: usize,
     ) -> Result<FoundBooks, CatalogueError> {
         let terms = sought.terms()?;
-        let asked = sought
-            .library
-            .iter()
-            .filter(|library| visible.is_none_or(|visible| visible.contains(*library)));
-        let asked: Option<BTreeSet<Library>> =
-            sought.library.is_some().then(|| asked.cloned().collect());
+        let asked: Option<BTreeSet<Library>> = sought.library.as_ref().map(|library| {
+            let is_visible = visible.is_none_or(|visible| visible.contains(library));
+            is_visible.then(|| library.clone()).into_iter().collect()
+        });
         let libraries = asked.as_ref().or(visible);
         let from = cursor.map(|cursor| read(cursor, libraries)).transpose()?;
         let snapshot = self.0.store.snapshot();
@@ -153,10 +150,9 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         records.retain(|record| {
             libraries.is_none_or(|libraries| libraries.contains(&record.key.library))
         });
-        let next_cursor = next.map(|next| written(&next));
         Ok(FoundBooks {
             books: records.into_iter().map(Into::into).collect(),
-            next_cursor,
+            next_cursor: next.as_ref().map(written),
         })
     }
 
@@ -197,15 +193,9 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         let mut tries = 0;
         loop {
             let snapshot = self.0.store.snapshot();
-            let read = || -> Result<Option<NewBook>, StoreError> {
-                let Some(number) = snapshot.find(key)? else {
-                    return Ok(None);
-                };
-                Ok(snapshot.whole(&[number])?.pop().flatten())
-            };
-            match read() {
+            match find_whole(&*snapshot, key) {
                 Err(StoreError::Changed(_)) if tries < TRIES => tries += 1,
-                read => return Ok(read?),
+                book => return Ok(book?),
             }
         }
     }
@@ -260,10 +250,8 @@ impl BookFilter {
             ),
         ];
         let mut terms = BTreeSet::new();
-        for (name, found) in conditions
-            .into_iter()
-            .filter_map(|(name, found)| Some((name, found?)))
-        {
+        for (name, found) in conditions {
+            let Some(found) = found else { continue };
             if found.is_empty() {
                 return Err(CatalogueError::NothingSought(format!(
                     "the {name} has no letter or digit"
@@ -278,6 +266,13 @@ impl BookFilter {
             1..=MOST_TERMS => Ok(terms),
             _ => Err(CatalogueError::TooMuchSought),
         }
+    }
+}
+
+fn find_whole(snapshot: &dyn Snapshot, key: &BookKey) -> Result<Option<NewBook>, StoreError> {
+    match snapshot.find(key)? {
+        Some(number) => Ok(snapshot.whole(&[number])?.pop().flatten()),
+        None => Ok(None),
     }
 }
 

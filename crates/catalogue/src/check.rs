@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
 
+use super::add::StoredBook;
 use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
 use super::disguise::signs;
@@ -119,11 +120,9 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
         };
-        let disguise = query
-            .as_text()
-            .and_then(|text| signs(text, &options.hidden));
+        let text = query.as_text();
         let report = Report {
-            disguise,
+            disguise: text.and_then(|text| signs(text, &options.hidden)),
             ..checking.report(options)?
         };
         let verdict = if report.is_answer() {
@@ -165,10 +164,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
     /// matches if it has no gems of the recipes that a check uses.
     pub fn of_book(&self, key: &BookKey) -> Result<Option<Report>, CatalogueError> {
         let snapshot = self.0.store.snapshot();
-        let Some(number) = snapshot.find(key)? else {
-            return Ok(None);
-        };
-        let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else {
+        let Some(StoredBook { number, record }) = StoredBook::find(&*snapshot, key)? else {
             return Ok(None);
         };
         match self.report_of(
@@ -200,25 +196,12 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             .libraries()
             .deciding_for(snapshot, options.own.clone())?;
         let Chosen { recipes, aside } = reaching_all(&deciding, snapshot.recipes())?;
-        let gems = |recipe: Recipe| -> Result<Option<(Recipe, Vec<Probe>)>, StoreError> {
-            let Some(gems) = snapshot.gems(recipe.name(), book)? else {
-                return Ok(None);
-            };
-            Ok(Some((recipe, kept_probes(gems))))
-        };
-        let of_book = |recipes: Vec<Recipe>| {
-            recipes
-                .into_iter()
-                .filter_map(|recipe| gems(recipe).transpose())
-        };
-        let asked: Vec<_> = of_book(recipes).collect::<Result<_, _>>()?;
-        let aside: Vec<_> = of_book(aside).collect::<Result<_, _>>()?;
+        let mut asked = probes_of_book(snapshot, book, recipes)?;
+        let mut aside = probes_of_book(snapshot, book, aside)?;
         // A book that is known by other gems than those that decide.
-        let [asked, aside] = if asked.is_empty() {
-            [aside, asked]
-        } else {
-            [asked, aside]
-        };
+        if asked.is_empty() {
+            std::mem::swap(&mut asked, &mut aside);
+        }
         if asked.is_empty() {
             return Ok(None);
         }
@@ -296,27 +279,19 @@ impl Asked {
         own: Option<&[u32]>,
         recipes: Vec<Recipe>,
     ) -> Result<Self, CatalogueError> {
-        let probes = |recipe: Recipe| {
+        let mut in_recipes = Vec::with_capacity(recipes.len());
+        for recipe in recipes {
             let distinct = distinct(gems, &recipe)?;
             let own = own.map(|own| own_of(gems, own, &recipe)).transpose()?;
-            let is_own = |gem: &Gem| own.as_ref().is_none_or(|own| own.contains(gem));
-            Ok((
-                recipe,
-                distinct
-                    .into_iter()
-                    .map(|gem| Probe {
-                        placed: PlacedGem { gem, place: None },
-                        kept: is_own(&gem),
-                    })
-                    .collect(),
-            ))
-        };
-        let recipes = recipes
-            .into_iter()
-            .map(probes)
-            .collect::<Result<_, CatalogueError>>()?;
+            let probes = distinct.into_iter().map(|gem| Probe {
+                placed: PlacedGem { gem, place: None },
+                kept: own.as_ref().is_none_or(|own| own.contains(&gem)),
+            });
+            let probes = probes.collect();
+            in_recipes.push((recipe, probes));
+        }
         Ok(Self {
-            recipes,
+            recipes: in_recipes,
             aside: Vec::new(),
             digests: Vec::new(),
             bytes: None,
@@ -330,18 +305,32 @@ fn own_of(
     own: &[u32],
     recipe: &Recipe,
 ) -> Result<HashSet<Gem>, CatalogueError> {
-    let at = |&at: &u32| {
+    let mut own_gems = HashSet::new();
+    for &at in own {
         let gem = gems
             .get(at as usize)
             .ok_or(CatalogueError::NoSuchPosition {
                 at,
                 gems: gems.len(),
             })?;
-        Ok(recipe.read(*gem))
-    };
-    own.iter()
-        .filter_map(|position| at(position).transpose())
-        .collect()
+        own_gems.extend(recipe.read(*gem));
+    }
+    Ok(own_gems)
+}
+
+/// The query for a stored book in those of these recipes that it has gems of.
+fn probes_of_book(
+    snapshot: &dyn Snapshot,
+    book: BookNo,
+    recipes: Vec<Recipe>,
+) -> Result<Vec<(Recipe, Vec<Probe>)>, StoreError> {
+    let mut in_recipes = Vec::new();
+    for recipe in recipes {
+        if let Some(gems) = snapshot.gems(recipe.name(), book)? {
+            in_recipes.push((recipe, kept_probes(gems)));
+        }
+    }
+    Ok(in_recipes)
 }
 
 /// Today, in UTC.

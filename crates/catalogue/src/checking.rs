@@ -159,15 +159,9 @@ impl Checking<'_> {
         self.answer(None, |answering| {
             // A work can have many editions, so books are not counted before these are joined.
             let matches = answering.ranked()?.ranked.shown(MOST_COMPARED).matches;
-            let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
-            let records = self.snapshot.fetch(&numbers)?;
             let (mut shared, mut sketches) = (Vec::new(), Vec::new());
-            for (found, record) in matches
-                .iter()
-                .zip(records)
-                .filter_map(|(found, record)| Some((found, record?)))
-            {
-                let (answered, query) = answering.of_match(found);
+            for (found, record) in self.with_records(matches)? {
+                let (answered, query) = answering.of_match(&found);
                 let recipe = answered.asked.recipe;
                 let (places, gems) = query.shared(found.number)?;
                 // The same recipe can be asked with several rules.
@@ -194,6 +188,17 @@ impl Checking<'_> {
         })
     }
 
+    /// Matches with their records. A record whose outline was read exists in the same snapshot.
+    fn with_records(
+        &self,
+        matches: Vec<Judged>,
+    ) -> Result<impl Iterator<Item = (Judged, Record)>, StoreError> {
+        let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
+        let records = self.snapshot.fetch(&numbers)?;
+        let matches = matches.into_iter().zip(records);
+        Ok(matches.filter_map(|(found, record)| Some((found, record?))))
+    }
+
     /// Looks the query up, and answers with what was found.
     fn answer<T>(
         &self,
@@ -207,32 +212,18 @@ impl Checking<'_> {
             let rights = outline.standing.rights_on(self.day, outline.rights);
             rights != Rights::Forbidden || (self.is_left_out)(number, outline)
         };
-        let question_of = |query| self.question(query, library, &is_allowed, &informs);
-        let mut questions: Vec<Question<'_>> = of_all.iter().map(question_of).collect();
-        let mut queries: Vec<&PreparedQuery<'_>> = of_all.iter().collect();
-        // No allow-list lifts a ban, so forbidden books are compared with all gems.
-        for (query, at) in of_all.iter().zip(0..) {
-            if query.probes.len() < query.asked.gems.len() {
-                queries.push(query);
-                questions.push(Question {
-                    probes: query.asked.gems,
-                    digests: self.digests,
-                    is_left_out: &is_no_ban,
-                    ..questions[at]
-                });
-            }
-        }
+        let ask = |query| (query, self.question(query, library, &is_allowed, &informs));
+        let mut questions: Vec<_> = of_all.iter().map(ask).collect();
+        self.ask_for_bans(&mut questions, &is_no_ban);
         let deciding = questions.len();
-        queries.extend(&aside);
-        questions.extend(aside.iter().map(question_of));
-        let tallies = self.tallies(&queries, &questions, deciding)?;
-        let mut in_recipes = Vec::with_capacity(questions.len());
-        for ((query, question), tally) in queries.into_iter().zip(&questions).zip(&tallies) {
-            in_recipes.push(Answered::new(query, question, tally, self.deciding)?);
-        }
+        questions.extend(aside.iter().map(ask));
+        let tallies = self.tallies(&questions, deciding)?;
+        let in_recipes = questions.iter().zip(&tallies);
+        let in_recipes = in_recipes
+            .map(|((query, question), tally)| Answered::new(query, question, tally, self.deciding));
         answer(&Answering {
             checking: self,
-            in_recipes,
+            in_recipes: in_recipes.collect::<Result<_, _>>()?,
             deciding,
             coverage: self.coverage()?,
         })
@@ -282,15 +273,34 @@ impl Checking<'_> {
         }
     }
 
+    /// Asks again where gems are in allow-lists. No allow-list lifts a ban, so forbidden books are compared with all gems.
+    fn ask_for_bans<'q>(
+        &'q self,
+        questions: &mut Vec<(&'q PreparedQuery<'q>, Question<'q>)>,
+        is_no_ban: &'q dyn Fn(BookNo, &Outline) -> bool,
+    ) {
+        for at in 0..questions.len() {
+            let (query, question) = questions[at];
+            if query.probes.len() < query.asked.gems.len() {
+                let of_bans = Question {
+                    probes: query.asked.gems,
+                    digests: self.digests,
+                    is_left_out: is_no_ban,
+                    ..question
+                };
+                questions.push((query, of_bans));
+            }
+        }
+    }
+
     /// Looks up questions, of which the first so many decide. The others find only books that inform.
     fn tallies(
         &self,
-        queries: &[&PreparedQuery<'_>],
-        questions: &[Question<'_>],
+        questions: &[(&PreparedQuery<'_>, Question<'_>)],
         deciding: usize,
     ) -> Result<Vec<Tally>, StoreError> {
         let mut tallies = Vec::with_capacity(questions.len());
-        for (at, (query, question)) in queries.iter().zip(questions).enumerate() {
+        for (at, (query, question)) in questions.iter().enumerate() {
             let mut tally = candidates(&query.stored, question)?;
             tally.libraries.retain(|LibraryTally { library, .. }| {
                 !self.without.contains(library)
@@ -311,12 +321,14 @@ impl Checking<'_> {
         if self.is_new() {
             return Ok(None);
         }
-        let recipes: Vec<RecipeName> = self
-            .asked
-            .iter()
-            .map(|asked| asked.recipe.name().clone())
-            .collect();
-        Ok(Some(self.deciding.coverage(&recipes)?).filter(|coverage| coverage.lacking() > 0))
+        let coverage = self.deciding.coverage(&self.recipes())?;
+        Ok(Some(coverage).filter(|coverage| coverage.lacking() > 0))
+    }
+
+    /// The recipes that find books which decide.
+    pub(super) fn recipes(&self) -> Vec<RecipeName> {
+        let asked = self.asked.iter();
+        asked.map(|asked| asked.recipe.name().clone()).collect()
     }
 
     /// Where each gem is in a query without a text.
@@ -486,6 +498,18 @@ struct AllMatches {
     uncompared: usize,
 }
 
+/// The matches as a report shows them, and what it says of them all.
+struct ShownMatches {
+    matches: Vec<Match>,
+    /// A note on what did not fit.
+    left_out: Option<String>,
+    /// The share of the text that protected books cover.
+    covered: Option<f64>,
+    /// The recipe behind the verdict, whose figures the report has.
+    recipe: usize,
+    error_probability: Option<f64>,
+}
+
 /// What the index says to a query in all recipes.
 struct Answering<'a> {
     checking: &'a Checking<'a>,
@@ -529,27 +553,21 @@ impl Answering<'_> {
             uncompared,
         } = self.ranked()?;
         let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
-        let hidden = ranked.hidden(options.limit, MOST_COVERING);
-        let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
-        let to_show = ranked.shown(options.limit);
-        let decisive = to_show.decisive.clone();
-        // The figures of a report are those of the recipe behind the verdict.
-        let at = decisive.as_ref().map_or(0, first_recipe);
+        let ShownMatches {
+            matches,
+            left_out,
+            covered,
+            recipe: at,
+            error_probability,
+        } = self.shown_matches(ranked, options)?;
         let main = &self.in_recipes[at];
-        let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
-        let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
-        let error_probability = match &decisive {
-            Some(decisive) => self.error_of_verdict(decisive, &matches)?,
-            None => None,
-        };
-        self.cover(&hidden, &mut covering)?;
         let (commons, common) = self.common_gems();
         let mut notes = self.notes(options.language, &common, uncompared);
         notes.extend(left_out);
         Ok(Report {
             verdict,
             reason: self.reason([total, informing], &common),
-            covered: covering.share(),
+            covered,
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.deciding),
             coverage: self.coverage,
@@ -569,6 +587,31 @@ impl Answering<'_> {
             disguise: None,
             filed: None,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
+        })
+    }
+
+    fn shown_matches(
+        &self,
+        ranked: Ranked,
+        options: &CheckOptions,
+    ) -> Result<ShownMatches, StoreError> {
+        let hidden = ranked.hidden(options.limit, MOST_COVERING);
+        let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
+        let to_show = ranked.shown(options.limit);
+        let decisive = to_show.decisive.clone();
+        let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
+        let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
+        let error_probability = match &decisive {
+            Some(decisive) => self.error_of_verdict(decisive, &matches)?,
+            None => None,
+        };
+        self.cover(&hidden, &mut covering)?;
+        Ok(ShownMatches {
+            matches,
+            left_out,
+            covered: covering.share(),
+            recipe: decisive.as_ref().map_or(0, first_recipe),
+            error_probability,
         })
     }
 
@@ -635,24 +678,22 @@ impl Answering<'_> {
 
     /// `matches`: how many there are, and how many only inform. `common`: for each recipe, the number of gems that did not count.
     fn reason(&self, matches: [usize; 2], common: &[u32]) -> Reason {
-        let all = |is: &dyn Fn(usize, &Answered<'_>) -> bool| {
-            self.deciding()
-                .iter()
-                .enumerate()
-                .all(|(at, of)| is(at, of))
-        };
+        let answered = self.deciding().iter();
         let [deciding, informing] = matches;
         if deciding > 0 {
             Reason::Match
-        } else if all(&|_, of| of.is_empty) {
+        } else if answered.clone().all(|of| of.is_empty) {
             if informing > 0 {
                 Reason::NoneDecides
             } else {
                 Reason::NothingToCompare
             }
-        } else if all(&|_, of| of.is_short()) {
+        } else if answered.clone().all(Answered::is_short) {
             Reason::TooShort
-        } else if all(&|at, of| of.is_short() || of.is_common(common[at])) {
+        } else if answered
+            .zip(common)
+            .all(|(of, common)| of.is_short() || of.is_common(*common))
+        {
             Reason::MostlyCommon
         } else if informing > 0 {
             // What could not be checked stays so, whatever untrusted libraries have.
@@ -662,14 +703,11 @@ impl Answering<'_> {
         }
     }
 
-    /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
-    /// text to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
     /// Counts what matches cover that are not shown.
-    fn cover(&self, hidden: &[Judged], covering: &mut Covering) -> Result<(), CatalogueError> {
+    fn cover(&self, hidden: &[Judged], covering: &mut Covering) -> Result<(), StoreError> {
         for found in hidden {
             let (answered, query) = self.of_match(found);
-            let spans = query.aligned(found.number)?.spans;
-            covering.add(found, answered.has_places(&spans).then_some(&spans));
+            covering.add(found, answered, &query.aligned(found.number)?.spans);
         }
         Ok(())
     }
@@ -693,7 +731,7 @@ impl Answering<'_> {
         &self,
         rivals: &[Judged],
         claims: &mut HashMap<BookNo, Claim>,
-    ) -> Result<(), CatalogueError> {
+    ) -> Result<(), StoreError> {
         for rival in rivals {
             if let Entry::Vacant(claim) = claims.entry(rival.number) {
                 let (answered, query) = self.of_match(rival);
@@ -704,33 +742,29 @@ impl Answering<'_> {
         Ok(())
     }
 
+    /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
+    /// text to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
     fn described(
         &self,
         ToShow { matches, decisive }: ToShow,
         rivals: &[Judged],
         options: &CheckOptions,
         covered: &mut Covering,
-    ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
-        let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
-        let records = self.checking.snapshot.fetch(&numbers)?;
-        let decides = decisive.map(|decisive| decisive.number);
+    ) -> Result<(Vec<Match>, Option<String>), StoreError> {
+        let decisive = decisive.map(|decisive| decisive.number);
         let (mut shown, mut books) = (Shown::default(), ShownBooks::default());
-        for (found, record) in matches.into_iter().zip(records) {
-            // A record whose outline was read exists in the same snapshot.
-            let Some(record) = record else { continue };
+        for (found, record) in self.checking.with_records(matches)? {
             let (answered, query) = self.of_match(&found);
-            let (alignment, gems) = query.compared(found.number)?;
-            let has_places = answered.has_places(&alignment.spans);
-            covered.add(&found, has_places.then_some(&alignment.spans));
+            let number = found.number;
+            let (alignment, gems) = query.compared(number)?;
+            covered.add(&found, answered, &alignment.spans);
             let claim = answered.claim(&record.key.library, &alignment.spans);
-            books.claims.insert(found.number, claim);
+            books.claims.insert(number, claim);
             let sketch = (first_recipe(&found), Sketch::of(&gems));
-            let (number, informs) = (found.number, found.informs);
             let by_gems = (record.bytes == 0).then_some(number);
             let found = self.shown_match(found, record, alignment, gems.len(), options.detail);
-            if shown.add(found, decides == Some(number)) {
+            if shown.add(found, decisive == Some(number)) {
                 books.sketches.push(sketch);
-                books.joining += usize::from(informs.is_none());
                 books.by_gems.push(by_gems);
             }
         }
@@ -828,16 +862,16 @@ impl Covering {
         }
     }
 
-    /// Adds the spans of a match, if they are known, and if it is protected and counts.
-    fn add(&mut self, found: &Judged, spans: Option<&Vec<Span>>) {
+    /// Adds the spans of a match, if they say where it is, and if it is protected and counts.
+    fn add(&mut self, found: &Judged, answered: &Answered<'_>, spans: &[Span]) {
         if !found.decides() || !found.rights.forbids() {
             return;
         }
         self.whole |= found.identical;
-        let Some(spans) = spans else {
+        if !answered.has_places(spans) {
             self.is_unknown = true;
             return;
-        };
+        }
         for span in spans {
             let Extent { gems, bytes } = span.query;
             let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
@@ -868,8 +902,6 @@ struct ShownBooks {
     claims: HashMap<BookNo, Claim>,
     /// For each match, the recipe that it is shown with, and a sketch of the book.
     sketches: Vec<(usize, Sketch)>,
-    /// How many of the matches are more than information.
-    joining: usize,
     /// For each match, its book if only the gems of it are known.
     by_gems: Vec<Option<BookNo>>,
 }
@@ -877,7 +909,9 @@ struct ShownBooks {
 impl ShownBooks {
     /// Says which work each match is of, and which matches are disputed.
     fn complete(&self, matches: &mut [Match], rivals: &[Judged]) {
-        let works = works(&self.sketches, self.joining);
+        // Those that only inform come last, and join no works.
+        let joining = matches.partition_point(|found| found.informs.is_none());
+        let works = works(&self.sketches, joining);
         for ((found, work), by_gems) in matches.iter_mut().zip(works).zip(&self.by_gems) {
             found.work = work;
             found.disputed = by_gems.is_some_and(|book| self.is_disputed(book, rivals));

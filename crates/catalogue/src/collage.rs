@@ -14,7 +14,7 @@ use super::checking::{Checking, InRecipe};
 use super::recipes::reaching_all;
 use super::{CatalogueError, Editor};
 use lapidary_checking::{is_collage, kept_probes};
-use lapidary_store::{BookNo, Outline, Quarantine, Record};
+use lapidary_store::{Quarantine, Record};
 
 /// Shorter passages in common do not count, in characters.
 const PASSAGE: u32 = 1_500;
@@ -58,7 +58,6 @@ pub(super) fn quarantine_of(
     }
     let mut without = deciding.informing() | &authority.own_libraries();
     without.insert(record.key.library.clone());
-    let is_left_out = |_: BookNo, outline: &Outline| deciding.informs(outline).is_some();
     let checking = Checking {
         snapshot: &*snapshot,
         asked: with_rules(&asked, has_text),
@@ -69,10 +68,9 @@ pub(super) fn quarantine_of(
         deciding: &deciding,
         day: today(),
         without: &without,
-        is_left_out: &is_left_out,
+        is_left_out: &|_, outline| deciding.informs(outline).is_some(),
     };
-    let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;
-    let works = checking.shared_works(&passage)?;
+    let works = checking.shared_works(&|recipe| passages(recipe, has_text).fewest() as usize)?;
     let quarantine = Quarantine {
         since: Timestamp::now(),
         works: works.len() as u32,
@@ -106,19 +104,16 @@ fn queries(
     known: Vec<Recipe>,
     gems: &GemsByRecipe,
 ) -> Vec<(Recipe, Vec<Probe>)> {
-    let in_each = |recipes: Vec<Recipe>| -> Vec<(Recipe, Vec<Probe>)> {
-        recipes
-            .into_iter()
-            .filter_map(|recipe| {
-                let probes = kept_probes(gems.get(recipe.name())?.iter().copied());
-                Some((recipe, probes))
-            })
-            .collect()
-    };
-    let asked = in_each(reaching);
-    if asked.is_empty() {
-        in_each(known)
-    } else {
-        asked
+    let mut queries = Vec::new();
+    for recipes in [reaching, known] {
+        for recipe in recipes {
+            if let Some(gems) = gems.get(recipe.name()) {
+                queries.push((recipe, kept_probes(gems.iter().copied())));
+            }
+        }
+        if !queries.is_empty() {
+            break;
+        }
     }
+    queries
 }

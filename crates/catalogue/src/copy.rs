@@ -113,11 +113,7 @@ impl Copying<&Catalogue> {
         let mut differences = Vec::new();
         for round in 0..ROUNDS {
             let began = Instant::now();
-            to.match_recipes_of(self)?;
-            for table in TABLES.into_iter().chain([Table::Jobs]) {
-                self.copy_table(to, table)?;
-            }
-            let kept = self.copy_books(to, filling, &mut done, watch)?;
+            let kept = self.copy_all(to, filling, &mut done, watch)?;
             if round == 0 {
                 done.kept = kept;
             }
@@ -147,12 +143,25 @@ impl Copying<&Catalogue> {
         done.verifying += began.elapsed();
         to.0.jobs().end_interrupted()?;
         let stats = to.0.stats()?;
-        (done.books, done.gems) = (
-            stats.books,
-            stats.recipes.iter().map(|recipe| recipe.gems).sum(),
-        );
+        done.books = stats.books;
+        done.gems = stats.recipes.iter().map(|recipe| recipe.gems).sum();
         to.finish(names[0], done.books)?;
         Ok(done)
+    }
+
+    /// Makes everything in `to` equal. Returns the number of books that were.
+    fn copy_all(
+        &self,
+        to: &Self,
+        filling: bool,
+        done: &mut Copied,
+        watch: Watch<'_>,
+    ) -> Result<u64, CatalogueError> {
+        to.match_recipes_of(self)?;
+        for table in TABLES.into_iter().chain([Table::Jobs]) {
+            self.copy_table(to, table)?;
+        }
+        self.copy_books(to, filling, done, watch)
     }
 
     fn origin(&self) -> Result<Option<Origin>, CatalogueError> {
@@ -265,11 +274,7 @@ impl Copying<&Catalogue> {
     /// Makes a table of `to` equal.
     fn copy_table(&self, to: &Self, table: Table) -> Result<(), CatalogueError> {
         let mut changes = Vec::new();
-        for pair in pairs(
-            rows(&*self.0.store, table),
-            rows(&*to.0.store, table),
-            |(key, _)| key.clone(),
-        ) {
+        for pair in pairs_of_rows(&*self.0.store, &*to.0.store, table) {
             let change = match pair? {
                 (Some(row), Some(other)) if row == other => continue,
                 (Some((key, value)), _) => RowChange::put(table, key, value),
@@ -297,7 +302,7 @@ impl Copying<&Catalogue> {
         watch: Watch<'_>,
     ) -> Result<u64, CatalogueError> {
         let (mine, theirs) = (self.0.store.snapshot(), to.0.store.snapshot());
-        let (total, mut equal, mut seen) = (books(&mine.libraries()?), 0, 0);
+        let (total, mut equal, mut seen) = (total_books(&mine.libraries()?), 0, 0);
         let (mut stale, mut fresh): (Vec<BookKey>, Vec<Listed>) = (Vec::new(), Vec::new());
         for library in libraries(&*mine, &*theirs)? {
             for pair in pairs_of_books(&*mine, &*theirs, &library) {
@@ -359,7 +364,7 @@ impl Copying<&Catalogue> {
             found.add("the recipes differ".to_owned());
         }
         self.compare_rows(to, &mut found)?;
-        let (total, mut seen) = (books(&mine.libraries()?), 0);
+        let (total, mut seen) = (total_books(&mine.libraries()?), 0);
         let (mut some, mut others): (Vec<Listed>, Vec<Listed>) = (Vec::new(), Vec::new());
         for library in libraries(&*mine, &*theirs)? {
             for pair in pairs_of_books(&*mine, &*theirs, &library) {
@@ -384,11 +389,7 @@ impl Copying<&Catalogue> {
 
     fn compare_rows(&self, to: &Self, found: &mut Differences) -> Result<(), CatalogueError> {
         for table in TABLES {
-            for pair in pairs(
-                rows(&*self.0.store, table),
-                rows(&*to.0.store, table),
-                |(key, _)| key.clone(),
-            ) {
+            for pair in pairs_of_rows(&*self.0.store, &*to.0.store, table) {
                 let (row, other) = pair?;
                 if row != other {
                     found.add(format!("a row of the table '{}' differs", table.as_str()));
@@ -486,7 +487,8 @@ fn recipes(snapshot: &dyn Snapshot) -> BTreeMap<String, (Recipe, bool, bool)> {
         .collect()
 }
 
-fn books(libraries: &[LibrarySummary]) -> u64 {
+/// The number of books in all libraries.
+pub(super) fn total_books(libraries: &[LibrarySummary]) -> u64 {
     libraries.iter().map(|library| library.books).sum()
 }
 
@@ -520,7 +522,6 @@ fn records<'a>(
     })
 }
 
-/// All rows of a table, sorted by key. After an error, nothing follows.
 /// The books of a library in a catalogue, each with that in its copy.
 fn pairs_of_books<'a>(
     mine: &'a dyn Snapshot,
@@ -539,10 +540,27 @@ fn sizes(snapshot: &dyn Snapshot, recipes: &[Recipe]) -> Result<Vec<Sizes>, Stor
         .collect()
 }
 
-fn rows(store: &dyn Store, table: Table) -> impl Iterator<Item = Result<Row, StoreError>> {
+/// All rows of a table whose keys have a prefix, sorted by key, of which up to `most` are read at a time. After an error,
+/// nothing follows.
+pub(super) fn rows(
+    store: &dyn Store,
+    table: Table,
+    prefix: &[u8],
+    most: usize,
+) -> impl Iterator<Item = Result<Row, StoreError>> {
     in_pages(move |last: Option<&Row>| {
-        store.page(table, b"", last.map(|(key, _)| key.as_slice()), PAGE)
+        store.page(table, prefix, last.map(|(key, _)| key.as_slice()), most)
     })
+}
+
+/// The rows of a table in both, each with that under the same key.
+fn pairs_of_rows<'a>(
+    mine: &'a dyn Store,
+    theirs: &'a dyn Store,
+    table: Table,
+) -> impl Iterator<Item = Result<(Option<Row>, Option<Row>), StoreError>> + 'a {
+    let [mine, theirs] = [mine, theirs].map(|store| rows(store, table, b"", PAGE));
+    pairs(mine, theirs, |(key, _)| key.clone())
 }
 
 /// All items of pages; `next` reads the page after an item.

@@ -21,7 +21,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::answer::{CheckOptions, Query};
-use super::digest::{digest_of, digest_of_gems};
+use super::copy::rows;
+use super::digest::digest_of;
 use super::recipes::recipe_stats;
 use super::settings::put;
 use super::sharing::SETTINGS;
@@ -59,6 +60,17 @@ pub struct SoughtDecisions {
     pub day: Option<Date>,
 }
 
+impl SoughtDecisions {
+    /// What the keys to search through begin with.
+    fn prefix(&self) -> Vec<u8> {
+        match (&self.digest, &self.book) {
+            (Some(digest), _) => digest_prefix(digest),
+            (None, Some(book)) => book_prefix(book.library.as_str(), book.id.as_str()),
+            (None, None) => b"r".to_vec(),
+        }
+    }
+}
+
 /// An entry, as stored.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct StoredDecision {
@@ -80,7 +92,14 @@ struct StoredDecision {
 
 impl StoredDecision {
     /// The entry of a report that is filed.
-    fn of_check(id: Uuid, at: Timestamp, actor: &Actor, digest: String, report: &Report) -> Self {
+    fn of_check(
+        id: Uuid,
+        at: Timestamp,
+        actor: &Actor,
+        Case { name, reference }: Case,
+        digest: String,
+        report: &Report,
+    ) -> Self {
         Self {
             at,
             actor: actor.to_string(),
@@ -89,8 +108,8 @@ impl StoredDecision {
             digest,
             verdict: report.verdict,
             verdict_reason: Some(report.reason),
-            name: None,
-            case: None,
+            name,
+            case: reference,
             reason: None,
         }
     }
@@ -135,49 +154,38 @@ impl Decisions<Editor<'_>> {
     /// # Errors
     /// Those of [`Checks::report`](crate::Checks::report), and [`CatalogueError::TooLong`].
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let Some(Case { name, reference }) = options.record.clone() else {
+        let Some(case) = options.record.clone() else {
             return self.0.checks().report(query, options);
         };
-        for (what, said) in [("the name", &name), ("the case", &reference)] {
-            within(what, said.as_deref(), REFERENCE_BYTES)?;
-        }
-        let (digest, clean) = match query {
-            Query::Text { text, clean } => (digest_of(text.as_bytes()), *clean),
-            Query::Gems(gems) => (digest_of_gems(&gems.gems), None),
-        };
+        check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
+        let digest = query.digest();
         // The day is part of what the answer depends on.
         let options = CheckOptions {
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };
         let snapshot = self.0.store.snapshot();
-        let (mut report, state) = (
-            self.0.checks().report_in(&*snapshot, query, &options)?,
-            self.state(&*snapshot)?,
-        );
+        let mut report = self.0.checks().report_in(&*snapshot, query, &options)?;
+        let state = self.state(&*snapshot)?;
         let at = Timestamp::now();
         let id = new_id(at);
         report.filed = Some(id.to_string());
         let catalogue = self.catalogue_id(&self.0.actor)?;
         let _changing = self.0.changing_settings();
         let filed = Filed {
-            report: report.clone(),
+            report,
             catalogue: catalogue.to_string(),
             state,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
             detail: options.detail,
-            clean,
+            clean: query.clean(),
         };
-        let kept = StoredDecision {
-            name,
-            case: reference,
-            ..StoredDecision::of_check(id, at, &self.0.actor, digest, &report)
-        };
+        let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
         let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
-        self.write(id, &kept, &books_of(&filed), changes)?;
-        Ok(report)
+        self.write(id, &entry, &books_of(&filed), changes)?;
+        Ok(filed.report)
     }
 
     /// Records what was decided about a filed check.
@@ -189,7 +197,7 @@ impl Decisions<Editor<'_>> {
         new: &NewDecision,
         by: Option<&Actor>,
     ) -> Result<Decision, CatalogueError> {
-        within("the reason", Some(&new.reason), NOTE_BYTES)?;
+        check_lengths(None, None, Some(&new.reason))?;
         if new.ruling == Ruling::Checked || new.reason.trim().is_empty() {
             return Err(CatalogueError::BadDecision);
         }
@@ -254,13 +262,7 @@ impl Decisions<Editor<'_>> {
             filed,
         } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
-        for (what, said, most) in [
-            ("the name", &name, REFERENCE_BYTES),
-            ("the case", &case, REFERENCE_BYTES),
-            ("the reason", &reason, NOTE_BYTES),
-        ] {
-            within(what, said.as_deref(), most)?;
-        }
+        check_lengths(name.as_deref(), case.as_deref(), reason.as_deref())?;
         let check_id = check.to_string();
         let kept = StoredDecision {
             at,
@@ -318,14 +320,9 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
-        let SoughtDecisions { digest, book, day } = sought;
-        let prefix = match (digest, book) {
-            (Some(digest), _) => digest_prefix(digest),
-            (None, Some(book)) => book_prefix(book.library.as_str(), book.id.as_str()),
-            (None, None) => b"r".to_vec(),
-        };
-        let of_book = book.as_ref().filter(|_| digest.is_some());
-        let (first, end) = day.map(days).unzip();
+        let prefix = sought.prefix();
+        let of_book = sought.book.as_ref().filter(|_| sought.digest.is_some());
+        let (first, end) = sought.day.map(days).unzip();
         let end = end.map(first_id);
         let after = after(first.map(first_id), cursor)?.map(|after| key(&prefix, after));
         let rows = self
@@ -335,14 +332,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let (mut decisions, mut last, read) = (Vec::new(), None, rows.len());
         let mut is_full = false;
         for (row, _) in rows {
-            let Some(id) = row.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id)) else {
-                continue;
-            };
+            let Some(id) = id_of(&row) else { continue };
             if end.is_some_and(|end| id >= end) {
-                return Ok(DecisionPage {
-                    decisions,
-                    next_cursor: None,
-                });
+                last = None;
+                break;
             }
             is_full = decisions.len() == limit;
             if is_full {
@@ -382,25 +375,13 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         &self,
         mut each: impl FnMut(Decision) -> Result<(), CatalogueError>,
     ) -> Result<(), CatalogueError> {
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let rows = self
-                .0
-                .store
-                .page(Table::Decisions, b"r", after.as_deref(), MOST_READ)?;
-            let Some((last, _)) = rows.last() else {
-                return Ok(());
-            };
-            after = Some(last.clone());
-            for (row, value) in rows {
-                let id = row
-                    .last_chunk::<ID_BYTES>()
-                    .map(|id| Uuid::from_bytes(*id))
-                    .unwrap_or_default();
-                let kept: StoredDecision = read(&value, id)?;
-                each(kept.shown(id, self.filed(id)?))?;
-            }
+        for row in rows(&*self.0.store, Table::Decisions, b"r", MOST_READ) {
+            let (key, value) = row?;
+            let id = id_of(&key).unwrap_or_default();
+            let kept: StoredDecision = read(&value, id)?;
+            each(kept.shown(id, self.filed(id)?))?;
         }
+        Ok(())
     }
 
     /// A digest of all that the answer of a check depends on.
@@ -450,17 +431,20 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     }
 
     fn entry(&self, id: Uuid) -> Result<Option<StoredDecision>, CatalogueError> {
-        self.0
-            .row(Table::Decisions, &key(b"r", id))?
-            .map(|value| read(&value, id))
-            .transpose()
+        self.row(b"r", id)
     }
 
     fn filed(&self, id: Uuid) -> Result<Option<Filed>, CatalogueError> {
-        self.0
-            .row(Table::Decisions, &key(b"f", id))?
-            .map(|value| read(&value, id))
-            .transpose()
+        self.row(b"f", id)
+    }
+
+    fn row<T: for<'a> Deserialize<'a>>(
+        &self,
+        kind: &[u8],
+        id: Uuid,
+    ) -> Result<Option<T>, CatalogueError> {
+        let value = self.0.row(Table::Decisions, &key(kind, id))?;
+        value.map(|value| read(&value, id)).transpose()
     }
 
     fn is_of_book(&self, book: &BookKey, id: Uuid) -> Result<bool, CatalogueError> {
@@ -473,10 +457,9 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         id: &str,
         by: Option<&Actor>,
     ) -> Result<(Uuid, StoredDecision), CatalogueError> {
-        let missing = || CatalogueError::NoSuchDecision(id.chars().take(64).collect());
-        let id = id.parse::<Uuid>().map_err(|_| missing())?;
-        let kept = self.entry(id)?.filter(|kept| is_made_by(kept, by));
-        Ok((id, kept.ok_or_else(missing)?))
+        let parsed = parsed(id)?;
+        let stored = self.entry(parsed)?.filter(|stored| is_made_by(stored, by));
+        Ok((parsed, stored.ok_or_else(|| missing(id))?))
     }
 }
 
@@ -498,6 +481,11 @@ fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {
     [prefix, id.as_bytes()].concat()
 }
 
+/// The id at the end of a key.
+fn id_of(key: &[u8]) -> Option<Uuid> {
+    key.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id))
+}
+
 fn digest_prefix(digest: &str) -> Vec<u8> {
     [b"d", digest.as_bytes(), b"\0"].concat()
 }
@@ -516,17 +504,30 @@ fn start_of(day: Date) -> Timestamp {
         .map_or(Timestamp::MAX, |begin| begin.timestamp())
 }
 
-fn within(what: &'static str, said: Option<&str>, most: usize) -> Result<(), TooLong> {
-    if said.is_some_and(|said| said.len() > most) {
-        Err(TooLong::bytes(what, most))
-    } else {
-        Ok(())
+/// What was said of a case and of a decision must not be too long.
+fn check_lengths(
+    name: Option<&str>,
+    case: Option<&str>,
+    reason: Option<&str>,
+) -> Result<(), TooLong> {
+    for (what, said, most) in [
+        ("the name", name, REFERENCE_BYTES),
+        ("the case", case, REFERENCE_BYTES),
+        ("the reason", reason, NOTE_BYTES),
+    ] {
+        if said.is_some_and(|said| said.len() > most) {
+            return Err(TooLong::bytes(what, most));
+        }
     }
+    Ok(())
 }
 
 fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
-    id.parse()
-        .map_err(|_| CatalogueError::NoSuchDecision(id.chars().take(64).collect()))
+    id.parse().map_err(|_| missing(id))
+}
+
+fn missing(id: &str) -> CatalogueError {
+    CatalogueError::NoSuchDecision(id.chars().take(64).collect())
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {

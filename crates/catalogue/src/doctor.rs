@@ -296,16 +296,8 @@ fn of_client_recipe(name: &RecipeName, recipes: &[Recipe]) -> Option<Finding> {
 
 /// The newest job of each kind. `jobs` has the newest first.
 fn of_jobs(jobs: &[Job]) -> Vec<Finding> {
-    let is_newest = |at: usize, job: &Job| {
-        jobs[..at]
-            .iter()
-            .all(|newer| newer.task.kind() != job.task.kind())
-    };
-    let newest = jobs
-        .iter()
-        .enumerate()
-        .filter(|(at, job)| is_newest(*at, job))
-        .map(|(_, job)| job);
+    let mut kinds = BTreeSet::new();
+    let newest = jobs.iter().filter(|job| kinds.insert(job.task.kind()));
     newest.filter_map(of_job).collect()
 }
 

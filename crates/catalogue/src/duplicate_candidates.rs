@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::CatalogueError;
 use super::duplicates::{DuplicateSearch, Halt};
 use crate::duplicate_groups::LeftOut;
-use lapidary_checking::limits;
+
 use lapidary_store::{BookNo, Limits, Record, StoreError};
 
 /// Number of gems that are looked up together. They take 16 bytes each, and their counters [`COUNTERS`].
@@ -57,11 +57,11 @@ impl DuplicateSearch<'_> {
     /// How many of the first books are looked up at a time: at least one.
     fn fitting(&self, books: &[&Book]) -> usize {
         let mut gems = 0;
-        let mut fits = |book: &&&Book| {
+        let fitting = books.iter().take_while(|book| {
             gems += self.gems_of(book);
             gems <= MOST_GEMS
-        };
-        books.iter().take_while(|book| fits(book)).count().max(1)
+        });
+        fitting.count().max(1)
     }
 
     /// Those of these books that may be paired with others, among them all that are, as many together as can be compared at
@@ -79,30 +79,24 @@ impl DuplicateSearch<'_> {
             self.count_common_gems(&books[from..to], &found[from..to], halt)?;
             from = to;
         }
-        let fewest = limits(
-            &self.wanted.recipe,
-            &self.wanted.rule,
-            self.wanted.library.as_ref(),
-        )
-        .fewest
-        .max(1);
+        let fewest = self.wanted.limits().fewest.max(1);
         let has_common = found
             .iter()
             .filter(|found| found.common.load(Ordering::Relaxed) >= fewest);
         left_out.texts_with_common_gems += has_common.count() as u64;
-        let is_suspect =
-            |(number, record): &Book, found: &BookCounts| -> Result<bool, StoreError> {
-                Ok(found.is_suspect.load(Ordering::Relaxed)
-                    || self.has_digest_of_another(*number, record)?)
-            };
         let suspects = books.par_iter().zip(&found).filter_map(|(book, found)| {
-            match is_suspect(book, found) {
+            match self.is_suspect(book, found) {
                 Ok(is) => is.then_some(Ok((*book, found.read.load(Ordering::Relaxed)))),
                 Err(error) => Some(Err(error)),
             }
         });
         let suspects: Vec<(&Book, u64)> = suspects.collect::<Result<_, _>>()?;
         Ok(grouped(suspects))
+    }
+
+    fn is_suspect(&self, (number, record): &Book, counts: &BookCounts) -> Result<bool, StoreError> {
+        Ok(counts.is_suspect.load(Ordering::Relaxed)
+            || self.has_digest_of_another(*number, record)?)
     }
 
     fn gems_of(&self, (_, record): &Book) -> usize {
@@ -149,11 +143,8 @@ impl DuplicateSearch<'_> {
                 .par_iter()
                 .map(|(number, _)| self.snapshot.gems(self.wanted.recipe.name(), *number))
                 .collect::<Result<_, _>>()?;
-            for (list, book) in lists
-                .into_iter()
-                .map(Option::unwrap_or_default)
-                .zip(first..)
-            {
+            let lists = lists.into_iter().map(Option::unwrap_or_default);
+            for (list, book) in lists.zip(first..) {
                 let posted = self.wanted.recipe.posted(&list);
                 let held = list.iter().zip(posted);
                 gems.extend(held.map(|(placed, is_posted)| BookGem {
@@ -164,11 +155,7 @@ impl DuplicateSearch<'_> {
             }
         }
         gems.par_sort_unstable();
-        let limits = limits(
-            &self.wanted.recipe,
-            &self.wanted.rule,
-            self.wanted.library.as_ref(),
-        );
+        let limits = self.wanted.limits();
         let counters = PairCounters::new(gems.len(), limits.fewest);
         let parts: Vec<&[BookGem]> = gems.chunks(PART).collect();
         for some in parts.chunks(PARTS) {

@@ -8,21 +8,21 @@ use std::ops::Deref;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, Rule};
+use lapidary_gems::{PlacedGem, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
 use super::check::today;
 use super::checking::Stored;
+use super::copy::total_books;
 use super::libraries::holds_books;
 use super::pages::{Batches, pages};
+use super::recipes::chosen;
 use super::{Catalogue, CatalogueError, Checks};
 use crate::duplicate_groups::{Group, GroupedPairs, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{
     Judged, LookedUp, Question, Relation, RuleChanges, judge, kept_probes, limits, with_identical,
 };
-use lapidary_store::{
-    BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
-};
+use lapidary_store::{BookNo, Library, Limits, Record, Snapshot, StoreError, Tally, Watch};
 
 /// Which duplicates to look for.
 #[derive(Debug, Clone, Default)]
@@ -88,11 +88,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             snapshot,
             wanted: &wanted,
         };
-        let all = snapshot
-            .libraries()?
-            .iter()
-            .map(|library| library.books)
-            .sum();
+        let all = total_books(&snapshot.libraries()?);
         let (mut grouping, mut left_out, mut done) = (Grouping::default(), LeftOut::default(), 0);
         let mut batches = Batches::from(BookNo(0));
         while let Some(books) = batches.read(snapshot)? {
@@ -101,14 +97,8 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             left_out += found.left_out;
             done += books.len() as u64;
         }
-        let read = |groups: Vec<Group>| -> Result<Vec<Duplicates>, CatalogueError> {
-            groups
-                .into_iter()
-                .map(|group| Duplicates::read(snapshot, group))
-                .collect()
-        };
         let connected = if options.connected {
-            read(grouping.connected())?
+            Duplicates::read_all(snapshot, grouping.connected())?
         } else {
             Vec::new()
         };
@@ -120,7 +110,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         left_out.pairs += pairs;
         let overlaps = Duplicates::read_pairs(snapshot, overlaps)?;
         Ok(FoundDuplicates {
-            groups: read(groups)?,
+            groups: Duplicates::read_all(snapshot, groups)?,
             overlaps,
             connected,
             left_out,
@@ -142,16 +132,14 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         let Some(DuplicateScope { recipe, .. }) = DuplicateScope::new(snapshot, options)? else {
             return Ok(Vec::new());
         };
-        let gems = |book: &u32| -> Result<(u32, Vec<PlacedGem>), StoreError> {
-            let number = snapshot.find(&found.books[*book as usize].key)?;
-            let gems = number
-                .map(|number| snapshot.gems(recipe.name(), number))
-                .transpose()?
-                .flatten();
-            Ok((*book, gems.unwrap_or_default()))
-        };
-        let gems: HashMap<u32, Vec<PlacedGem>> =
-            order.iter().map(gems).collect::<Result<_, _>>()?;
+        let mut gems: HashMap<u32, Vec<PlacedGem>> = HashMap::with_capacity(order.len());
+        for book in order {
+            let of_book = match snapshot.find(&found.books[*book as usize].key)? {
+                Some(number) => snapshot.gems(recipe.name(), number)?,
+                None => None,
+            };
+            gems.insert(*book, of_book.unwrap_or_default());
+        }
         let pairs: HashSet<(u32, u32)> = found
             .pairs
             .iter()
@@ -186,22 +174,11 @@ impl DuplicateScope {
         snapshot: &dyn Snapshot,
         options: &DuplicateOptions,
     ) -> Result<Option<Self>, CatalogueError> {
-        let mut known = snapshot.recipes();
-        let at = options.recipe.as_ref().map_or(Some(0), |name| {
-            known.iter().position(|known| known.name() == name)
-        });
-        let Some(at) = at else {
-            return Err(options
-                .recipe
-                .as_ref()
-                .map_or(CatalogueError::NoText, |name| {
-                    CatalogueError::no_such_recipe(name, &known)
-                }));
-        };
-        if known.is_empty() {
+        let known = snapshot.recipes();
+        if known.is_empty() && options.recipe.is_none() {
             return Ok(None);
         }
-        let (recipe, rule) = (known.swap_remove(at), options.rule);
+        let (recipe, rule) = (chosen(known, options.recipe.as_ref())?, options.rule);
         let rule = RuleChanges {
             common_cap: rule.common_cap.or(Some(COMMON_CAP)),
             ..rule
@@ -218,6 +195,11 @@ impl DuplicateScope {
             recent,
             most_compared: MOST_COMPARED,
         }))
+    }
+
+    /// Which of the books with a book's gems it is compared with.
+    pub(super) fn limits(&self) -> Limits<'_> {
+        limits(&self.recipe, &self.rule, self.library.as_ref())
     }
 
     /// Whether a book is compared with others.
@@ -296,31 +278,17 @@ impl DuplicateSearch<'_> {
         &self,
         books: &[&(BookNo, Record)],
     ) -> Result<FoundPairs, CatalogueError> {
-        let DuplicateScope {
-            recipe,
-            rule,
-            library,
-            ..
-        } = self.wanted;
-        let gems = |number: BookNo| {
-            Ok(self
-                .snapshot
-                .gems(recipe.name(), number)?
-                .unwrap_or_default())
-        };
-        let lists: Vec<Vec<PlacedGem>> = books
-            .iter()
-            .map(|(number, _)| gems(*number))
-            .collect::<Result<_, StoreError>>()?;
-        let queries: Vec<Vec<Gem>> = lists
-            .iter()
-            .map(|list| list.iter().map(|placed| placed.gem).collect())
-            .collect();
-        let tallies = self.snapshot.tallies(
-            recipe.name(),
-            &queries,
-            limits(recipe, rule, library.as_ref()),
-        )?;
+        let recipe = self.wanted.recipe.name();
+        let (mut lists, mut queries) = (Vec::new(), Vec::new());
+        for (number, _) in books {
+            let gems = self.snapshot.gems(recipe, *number)?;
+            let gems = gems.unwrap_or_default();
+            queries.push(gems.iter().map(|placed| placed.gem).collect());
+            lists.push(gems);
+        }
+        let tallies = self
+            .snapshot
+            .tallies(recipe, &queries, self.wanted.limits())?;
         let mut all = FoundPairs::default();
         for (((number, record), gems), tally) in books.iter().zip(lists).zip(tallies) {
             let (pairs, has_many) = self.others(*number, record, gems, tally)?;
@@ -364,7 +332,6 @@ impl DuplicateSearch<'_> {
         if let Some(first) = self.first_of_many(number, &digests)? {
             return Ok((vec![same_text(number, first)], false));
         }
-        let is_left_out = |other: BookNo, _: &Outline| self.is_left(number, other);
         let question = Question {
             recipe,
             rule,
@@ -372,7 +339,7 @@ impl DuplicateSearch<'_> {
             positions: None,
             digests: &digests,
             library: library.as_ref(),
-            is_left_out: &is_left_out,
+            is_left_out: &|other, _| self.is_left(number, other),
             day: today(),
             is_allowed: &|_| false,
             informs: &|_| None,
@@ -385,13 +352,7 @@ impl DuplicateSearch<'_> {
         let mut tally = with_identical(&reader, &question, tally)?;
         self.leave_out(number, &mut tally);
         let has_many = has_many_more || dropped.iter().any(|number| !has(&tally, *number));
-        let looked_up = LookedUp::by_library(&reader, &question, &tally)?;
-        let mut pairs = Vec::new();
-        for found in judge(&reader, &question, &looked_up, usize::MAX)?.matches {
-            let pair = pair_of(number, &found, &looked_up[found.library])?;
-            pairs.extend(Some(pair).filter(|pair| pair.relation != Relation::Quotations));
-        }
-        Ok((pairs, has_many))
+        Ok((pairs_of(number, &reader, &question, &tally)?, has_many))
     }
 
     /// Leaves the books out of a tally with which this one is not paired.
@@ -465,6 +426,11 @@ impl Duplicates {
         Ok(found)
     }
 
+    fn read_all(snapshot: &dyn Snapshot, groups: Vec<Group>) -> Result<Vec<Self>, CatalogueError> {
+        let groups = groups.into_iter();
+        groups.map(|group| Self::read(snapshot, group)).collect()
+    }
+
     /// Reads the records of a group. A book that was removed meanwhile is left out.
     pub(super) fn read(snapshot: &dyn Snapshot, group: Group) -> Result<Self, CatalogueError> {
         let numbers: Vec<BookNo> = group.members.iter().map(|number| BookNo(*number)).collect();
@@ -523,6 +489,24 @@ fn same_text(a: BookNo, b: BookNo) -> Pair<BookNo> {
         share_of_a: 1.0,
         share_of_b: 1.0,
     }
+}
+
+/// The pairs of a book and those of a tally that have more of its text than quotations.
+fn pairs_of(
+    number: BookNo,
+    reader: &Stored<'_>,
+    question: &Question<'_>,
+    tally: &Tally,
+) -> Result<Vec<Pair<BookNo>>, StoreError> {
+    let looked_up = LookedUp::by_library(reader, question, tally)?;
+    let mut pairs = Vec::new();
+    for found in judge(reader, question, &looked_up, usize::MAX)?.matches {
+        let pair = pair_of(number, &found, &looked_up[found.library])?;
+        if pair.relation != Relation::Quotations {
+            pairs.push(pair);
+        }
+    }
+    Ok(pairs)
 }
 
 /// A book and one that it matches.

@@ -25,8 +25,7 @@ use crate::metrics::METRICS;
 use lapidary_extract::HiddenWords;
 use lapidary_language::Language;
 use lapidary_store::{
-    Action, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot,
-    StoreError,
+    Action, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Rights, Snapshot, StoreError,
 };
 
 /// Excludes all books of the library.
@@ -316,11 +315,6 @@ impl<'a> Admission<'a> {
         // Taken now, so that it has every book that could match and was let in here before.
         let snapshot = editor.store.snapshot();
         let (own, day) = (snapshot.find(key)?, today());
-        let is_left_out = |number: BookNo, outline: &Outline| {
-            let is_banned = outline.standing.rights_on(day, outline.rights) == Rights::Forbidden;
-            own == Some(number)
-                || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
-        };
         let (allowances, deciding) = (
             editor.allow_lists().combined()?,
             editor
@@ -328,7 +322,6 @@ impl<'a> Admission<'a> {
                 .deciding_for(&*snapshot, editor.own_libraries()?)?,
         );
         let [asked, aside] = self.needed(&*snapshot, &deciding)?;
-        let recipes: Vec<RecipeName> = asked.iter().map(|of| of.recipe.name().clone()).collect();
         let checking = Checking {
             snapshot: &*snapshot,
             asked,
@@ -339,7 +332,12 @@ impl<'a> Admission<'a> {
             deciding: &deciding,
             day,
             without: &BTreeSet::new(),
-            is_left_out: &is_left_out,
+            is_left_out: &|number, outline| {
+                let rights = outline.standing.rights_on(day, outline.rights);
+                own == Some(number)
+                    || rights != Rights::Forbidden
+                        && gated.gate.excludes(key, &outline.library, &outline.id)
+            },
         };
         let verdict = checking.verdict()?;
         if verdict.rights.forbids() {
@@ -348,7 +346,8 @@ impl<'a> Admission<'a> {
             return Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)));
         }
         if let Some(all) = verdict.coverage
-            && let Some(coverage) = gated.lacks(&*snapshot, &key.library, own, &recipes, all)?
+            && let Some(coverage) =
+                gated.lacks(&*snapshot, &key.library, own, &checking.recipes(), all)?
         {
             return Err(CatalogueError::CheckIncomplete { coverage });
         }

@@ -90,11 +90,8 @@ fn quantile(before: &EventCounts, now: &EventCounts, share: f64) -> Option<f64> 
         .iter()
         .enumerate()
         .find(|(at, (_, number))| number.saturating_sub(up_to(*at)) >= wanted);
-    let longest = now.latencies.last().map(|(limit, _)| *limit);
-    (answered > 0)
-        .then(|| found.map(|(_, (limit, _))| *limit).or(longest))
-        .flatten()
-        .map(|limit| limit * 1e3)
+    let (limit, _) = found.map(|(_, bucket)| bucket).or(now.latencies.last())?;
+    (answered > 0).then_some(limit * 1e3)
 }
 
 /// Figures over time.

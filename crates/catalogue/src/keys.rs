@@ -282,37 +282,51 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     }
 }
 
+/// Why a revocation is not written, which takes effect in this process all the same.
+fn revoked_in_memory(name: &str, why: &StoreError) -> CatalogueError {
+    CatalogueError::RevokedInMemory {
+        name: name.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+impl NewKey {
+    fn fault(&self) -> Option<&'static str> {
+        let is_ingest = self.role == Role::Ingest;
+        if self.name.is_empty()
+            || self.name.len() > NAME_BYTES
+            || self.name.chars().any(char::is_control)
+        {
+            Some("a key's name must have 1 to 100 bytes and no control characters")
+        } else if self.role.is_of_libraries() == self.libraries.is_empty() {
+            Some(
+                "a key of the role texts or ingest must name its libraries, and other keys must not",
+            )
+        } else if self.quota.is_some_and(|quota| quota.per != Unit::Day) {
+            Some("a quota is per day, such as 100000/day; for shorter times, set a rate")
+        } else if is_ingest != self.trusted.is_some() {
+            Some(
+                "a key of the role ingest must say whether its libraries are trusted (--trusted or --untrusted; 'trusted': true \
+                 or false), and other keys must not",
+            )
+        } else if !is_ingest && (self.may_forbid || self.must_gate.is_some()) {
+            Some(
+                "only keys of the role ingest may forbid texts or must pass a gate; other keys add no books",
+            )
+        } else {
+            None
+        }
+    }
+}
+
 impl Keys<Editor<'_>> {
     /// Creates a key.
     ///
     /// # Errors
     /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
     pub fn add(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
-        let bad = |sentence| Err(CatalogueError::BadKey(sentence));
-        if new.name.is_empty()
-            || new.name.len() > NAME_BYTES
-            || new.name.chars().any(char::is_control)
-        {
-            return bad("a key's name must have 1 to 100 bytes and no control characters");
-        }
-        if new.role.is_of_libraries() == new.libraries.is_empty() {
-            return bad(
-                "a key of the role texts or ingest must name its libraries, and other keys must not",
-            );
-        }
-        if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
-            return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
-        }
-        if (new.role == Role::Ingest) != new.trusted.is_some() {
-            return bad(
-                "a key of the role ingest must say whether its libraries are trusted (--trusted or --untrusted; 'trusted': true \
-                 or false), and other keys must not",
-            );
-        }
-        if new.role != Role::Ingest && (new.may_forbid || new.must_gate.is_some()) {
-            return bad(
-                "only keys of the role ingest may forbid texts or must pass a gate; other keys add no books",
-            );
+        if let Some(wrong) = new.fault() {
+            return Err(CatalogueError::BadKey(wrong));
         }
         // Statements about libraries are settings. Whoever takes both locks takes this one first.
         let _settings = self.0.changing_settings();
@@ -354,13 +368,6 @@ impl Keys<Editor<'_>> {
     /// # Errors
     /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
     pub fn revoke_at_once(&self, name: &str) -> Result<bool, CatalogueError> {
-        let in_memory = |why: CatalogueError| match why {
-            CatalogueError::Store(why) => CatalogueError::RevokedInMemory {
-                name: name.to_owned(),
-                why: why.to_string(),
-            },
-            other => other,
-        };
         let was_held = self
             .0
             .keyring
@@ -368,20 +375,23 @@ impl Keys<Editor<'_>> {
             .iter()
             .any(|revoked| revoked.name == name);
         if was_held {
-            self.write_revocations().map_err(in_memory)?;
+            match self.write_revocations() {
+                Err(CatalogueError::Store(why)) => return Err(revoked_in_memory(name, &why)),
+                written => written?,
+            }
         }
         let kept = self.known()?;
         let of_name = kept.values().filter(|kept| kept.key.name == name);
         let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
         match self.revoke(name) {
             Err(CatalogueError::Store(why)) => {
-                let (name, by) = (name.to_owned(), self.0.actor.clone());
-                self.0
-                    .keyring
-                    .unwritten()
-                    .push(UnwrittenRevocation { name, ids, by });
+                self.0.keyring.unwritten().push(UnwrittenRevocation {
+                    name: name.to_owned(),
+                    ids,
+                    by: self.0.actor.clone(),
+                });
                 self.0.keyring.known.forget();
-                Err(in_memory(CatalogueError::Store(why)))
+                Err(revoked_in_memory(name, &why))
             }
             done => Ok(done? || was_held),
         }

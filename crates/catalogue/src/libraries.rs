@@ -222,13 +222,12 @@ impl Libraries<Editor<'_>> {
     /// Distrusts libraries that another catalogue distrusts, unless something was said of them here.
     pub(super) fn distrust(&self, libraries: &[Library]) -> Result<(), CatalogueError> {
         let known = self.read_trust()?;
-        libraries
-            .iter()
-            .filter(|library| known.stated(library).is_none())
-            .try_for_each(|library| {
+        for library in libraries {
+            if known.stated(library).is_none() {
                 self.set_trust(library, false)?;
-                Ok(())
-            })
+            }
+        }
+        Ok(())
     }
 
     /// Says of a library whether it is trusted. Returns whether that changed.

@@ -106,47 +106,24 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         options: &CheckOptions,
     ) -> Result<Chosen, CatalogueError> {
         let known = snapshot.recipes();
-        let usual = || match gems {
-            None => Ok(reaching_all(deciding, known.clone())?),
-            Some(gems) => {
-                let known = known_or_new(known.clone());
-                let belonging = self.belonging(&known, gems).or(known.first());
-                Ok(belonging.into_iter().cloned().collect::<Vec<_>>().into())
-            }
-        };
-        match &options.recipes {
-            Recipes::Usual => usual(),
+        let chosen: Vec<Recipe> = match &options.recipes {
+            Recipes::Usual => Vec::new(),
             Recipes::All => {
-                let answers = |recipe: &Recipe| {
+                let answering = known.iter().filter(|recipe| {
                     (options.allow_incomplete || snapshot.is_ready(recipe.name()))
                         && gems.is_none_or(|gems| fits(recipe, gems))
-                };
-                let all = known.iter().filter(|recipe| answers(recipe));
-                let all: Vec<Recipe> = all.take(MOST_RECIPES).cloned().collect();
-                if all.is_empty() {
-                    usual()
-                } else {
-                    Ok(all.into())
-                }
+                });
+                answering.take(MOST_RECIPES).cloned().collect()
             }
-            Recipes::Named(names) if names.len() > MOST_RECIPES => {
-                Err(CatalogueError::TooManyRecipes {
-                    limit: MOST_RECIPES,
-                })
-            }
-            Recipes::Named(names) if names.is_empty() => usual(),
-            Recipes::Named(names) => {
-                let mut chosen: Vec<Recipe> = Vec::new();
-                for name in names {
-                    let found = known.iter().find(|recipe| recipe.name() == name);
-                    let recipe =
-                        found.ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?;
-                    may_answer(snapshot, deciding, recipe, options)?;
-                    if !chosen.contains(recipe) {
-                        chosen.push(recipe.clone());
-                    }
-                }
-                Ok(chosen.into())
+            Recipes::Named(names) => named(snapshot, deciding, &known, names, options)?,
+        };
+        match gems {
+            _ if !chosen.is_empty() => Ok(chosen.into()),
+            None => Ok(reaching_all(deciding, known)?),
+            Some(gems) => {
+                let known = known_or_new(known);
+                let belonging = self.belonging(&known, gems).or(known.first());
+                Ok(belonging.into_iter().cloned().collect::<Vec<_>>().into())
             }
         }
     }
@@ -316,6 +293,31 @@ fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
 /// the recipe's name.
 fn fits(recipe: &Recipe, gems: &[WrittenGem]) -> bool {
     !recipe.is_signature() && gems.first().is_none_or(|gem| recipe.read(*gem).is_some())
+}
+
+/// The recipes of these names, each once.
+fn named(
+    snapshot: &dyn Snapshot,
+    deciding: &Deciding<'_>,
+    known: &[Recipe],
+    names: &[RecipeName],
+    options: &CheckOptions,
+) -> Result<Vec<Recipe>, CatalogueError> {
+    if names.len() > MOST_RECIPES {
+        return Err(CatalogueError::TooManyRecipes {
+            limit: MOST_RECIPES,
+        });
+    }
+    let mut chosen: Vec<Recipe> = Vec::new();
+    for name in names {
+        let recipe = known.iter().find(|recipe| recipe.name() == name);
+        let recipe = recipe.ok_or_else(|| CatalogueError::no_such_recipe(name, known))?;
+        may_answer(snapshot, deciding, recipe, options)?;
+        if !chosen.contains(recipe) {
+            chosen.push(recipe.clone());
+        }
+    }
+    Ok(chosen)
 }
 
 /// Refuses a recipe that was named although a check with it would silently miss books.

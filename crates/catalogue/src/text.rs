@@ -96,12 +96,11 @@ impl<'a> Text<'a> {
 
     /// The gems of a signature.
     fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
-        let text = || self.clean(recipe).map_or(self.stands, Clean::text);
         recipe.is_signature().then(|| {
-            recipe.gems_of_words(
-                self.words
-                    .get_or_init(|| TextWords::of(text()).in_language(self.language)),
-            )
+            recipe.gems_of_words(self.words.get_or_init(|| {
+                let text = self.clean(recipe).map_or(self.stands, Clean::text);
+                TextWords::of(text).in_language(self.language)
+            }))
         })?
     }
 

@@ -11,8 +11,9 @@ use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::{Deserialize, Serialize};
 
-use super::books::of_little_text;
-use super::copy::complete;
+use super::add::StoredBook;
+use super::books::{Listed, of_little_text};
+use super::copy::{complete, total_books};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, Imported};
 use crate::parse;
@@ -91,9 +92,8 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
     pub fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         let snapshot = self.0.store.snapshot();
         let libraries = snapshot.libraries()?;
-        let books = libraries.iter().map(|library| library.books).sum();
+        let books = total_books(&libraries);
         let recipes = snapshot.recipes();
-        let keeps_folds = self.0.keeps_folds()?;
         let incomplete = recipes
             .iter()
             .map(Recipe::name)
@@ -105,7 +105,7 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
             recipes: recipes.clone(),
             incomplete,
             untrusted: self.0.libraries().trust()?.untrusted().cloned().collect(),
-            keeps_folds,
+            keeps_folds: self.0.keeps_folds()?,
             books,
         };
         write_line(out, &header)?;
@@ -116,18 +116,7 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
                 let page = snapshot.walk(&library.library, after.as_ref(), BATCH)?;
                 let Some((_, last)) = page.last() else { break };
                 after = Some(last.key.id.clone());
-                for some in of_little_text(page) {
-                    for book in self
-                        .0
-                        .books()
-                        .complete(&*snapshot, &some)?
-                        .into_iter()
-                        .flatten()
-                    {
-                        write_line(out, &line(&recipes, book))?;
-                        done += 1;
-                    }
-                }
+                done += self.write_books(out, &*snapshot, &recipes, page)?;
                 watch(done, books)?;
             }
         }
@@ -137,6 +126,25 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
+    }
+
+    /// Writes books, without those that are gone. Returns their number.
+    fn write_books(
+        &self,
+        out: &mut dyn Write,
+        snapshot: &dyn Snapshot,
+        recipes: &[Recipe],
+        books: Vec<Listed>,
+    ) -> Result<u64, CatalogueError> {
+        let mut written = 0;
+        for some in of_little_text(books) {
+            let complete = self.0.books().complete(snapshot, &some)?;
+            for book in complete.into_iter().flatten() {
+                write_line(out, &line(recipes, book))?;
+                written += 1;
+            }
+        }
+        Ok(written)
     }
 
     /// Imports an export into this catalogue, as [`Transfer::import_into`] does.
@@ -250,17 +258,12 @@ impl Transfer<Editor<'_>> {
         for name in ready {
             self.0.store.make_ready(&self.0.actor, &name)?;
         }
-        let given = |recipe: &Recipe| recipes.iter().any(|given| given.name() == recipe.name());
-        for recipe in self
-            .0
-            .recipes()
-            .all()
-            .iter()
-            .filter(|recipe| !given(recipe))
-        {
-            self.0
-                .store
-                .drop_recipe(&self.0.actor, recipe.name(), UNWATCHED)?;
+        for recipe in self.0.recipes().all() {
+            if recipes.iter().all(|other| other.name() != recipe.name()) {
+                self.0
+                    .store
+                    .drop_recipe(&self.0.actor, recipe.name(), UNWATCHED)?;
+            }
         }
         Ok(())
     }
@@ -268,13 +271,11 @@ impl Transfer<Editor<'_>> {
 
 /// Whether a snapshot has a book exactly like this: its record, gems and text, and its folds.
 fn is_there(snapshot: &dyn Snapshot, book: &NewBook) -> Result<bool, StoreError> {
-    let Some(number) = snapshot.find(&book.record.key)? else {
+    // With the same record, what is read besides is no larger than what was sent.
+    let found = StoredBook::find(snapshot, &book.record.key)?;
+    let Some(StoredBook { number, .. }) = found.filter(|found| found.record == book.record) else {
         return Ok(false);
     };
-    // With the same record, what is read besides is no larger than what was sent.
-    if snapshot.fetch(&[number])?.pop().flatten().as_ref() != Some(&book.record) {
-        return Ok(false);
-    }
     let stored = snapshot.whole(&[number])?.pop().flatten();
     Ok(stored.is_some_and(|stored| {
         stored.gems == book.gems
@@ -497,28 +498,23 @@ impl<'a> ExportReader<'a> {
         if let Ok(ExportEnd { end }) = serde_json::from_slice(&self.line) {
             return self.end(end).map(|()| None);
         }
-        // An upper bound: each list, and each item between commas, is at most one gem.
-        let lists = memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2
-            + memchr::memchr_iter(b',', &self.line).count();
-        self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
-        let line = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+        self.take(2 * self.line.len() + most_gems(&self.line) * size_of::<PlacedGem>())?;
         let ExportBook {
             book,
             gems,
             folds,
             text,
-        } = line;
+        } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
         let book = Record::from(book);
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems
             .into_iter()
             .map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
-        let unpacked = folds
+        let folds = folds
             .iter()
-            .map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
-        let folds = unpacked
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| self.bad("a fold is invalid"))?;
+            .map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?))
+            .collect::<Option<_>>();
+        let folds = folds.ok_or_else(|| self.bad("a fold is invalid"))?;
         if book.text_kept != text.is_some() || text.as_ref().is_some_and(|text| !book.is_of(text)) {
             return Err(self.bad("the text is not the one that the record describes"));
         }
@@ -534,4 +530,10 @@ impl<'a> ExportReader<'a> {
             condition: Condition::default(),
         }))
     }
+}
+
+/// An upper bound: each list, and each item between commas, is at most one gem.
+fn most_gems(line: &[u8]) -> usize {
+    let lists = memchr::memchr2_iter(b'[', b'{', line).count();
+    2 * lists + memchr::memchr_iter(b',', line).count()
 }

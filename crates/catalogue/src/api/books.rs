@@ -16,8 +16,8 @@ use lapidary_common::description::Description;
 use lapidary_extract::HiddenCount;
 use lapidary_store::record;
 use lapidary_store::{
-    self, BookId, BookKey, ClusterVitals, Coverage, Library, LibrarySummary, NodeVitals, Rights,
-    Standing, Validity,
+    self, BookId, BookKey, ClusterVitals, Coverage, Library, LibrarySummary, Rights, Standing,
+    Validity,
 };
 
 described! {
@@ -395,23 +395,15 @@ impl From<ClusterVitals> for ClusterStats {
             ..
         }: ClusterVitals,
     ) -> Self {
-        let node = |NodeVitals {
-                        address,
-                        is_primary,
-                        used,
-                        most,
-                        replicas,
-                        lag,
-                        ..
-                    }: NodeVitals| NodeStats {
-            address,
-            primary: is_primary,
-            memory_bytes: used,
-            max_memory_bytes: Some(most).filter(|most| *most > 0),
-            replicas,
-            lag_bytes: lag,
-        };
-        let mut nodes: Vec<NodeStats> = nodes.into_iter().map(node).collect();
+        let nodes = nodes.into_iter().map(|node| NodeStats {
+            address: node.address,
+            primary: node.is_primary,
+            memory_bytes: node.used,
+            max_memory_bytes: Some(node.most).filter(|most| *most > 0),
+            replicas: node.replicas,
+            lag_bytes: node.lag,
+        });
+        let mut nodes: Vec<NodeStats> = nodes.collect();
         nodes.sort_by(|a, b| (!a.primary, &a.address).cmp(&(!b.primary, &b.address)));
         Self {
             nodes,

@@ -49,9 +49,9 @@ impl Merit {
 #[must_use]
 pub fn best(copies: &[Copy<'_>]) -> Option<(usize, Merit)> {
     let longest = copies.iter().map(|copy| copy.bytes).max()?;
-    let is_complete = |copy: &Copy<'_>| copy.bytes as f64 >= (1.0 - AS_COMPLETE) * longest as f64;
+    let shortest = (1.0 - AS_COMPLETE) * longest as f64;
     let complete: Vec<usize> = (0..copies.len())
-        .filter(|i| is_complete(&copies[*i]))
+        .filter(|i| copies[*i].bytes as f64 >= shortest)
         .collect();
     let merits = |i: &usize| {
         let Copy {

@@ -36,8 +36,8 @@ pub fn history<'a>(
             let there = there.iter().map(|placed| (placed.gem, placed.place));
             let places: HashMap<Gem, Option<Place>> = there.collect();
             for at in here.start as usize..here.end as usize {
-                let place = || places.get(&text[at].gem).copied().flatten();
-                origins[at].get_or_insert_with(|| (from, place()));
+                origins[at]
+                    .get_or_insert_with(|| (from, places.get(&text[at].gem).copied().flatten()));
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::api::{
     Grouped, JobResult,
 };
 use crate::check::today;
+use crate::copy::rows;
 use crate::duplicate_groups::{Copy, Group, GroupedPairs, Grouping, LeftOut, Pair, best};
 use crate::duplicates::{DuplicateScope, DuplicateSearch, FoundPairs};
 use crate::pages::Batches;
@@ -236,15 +237,11 @@ impl Jobs<Editor<'_>> {
             let Some(books) = batches.read(&*snapshot)? else {
                 break;
             };
-            let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
             let snapshot = &*snapshot;
-            let search = DuplicateSearch { snapshot, wanted };
-            let FoundPairs { pairs, left_out } = search.pairs(&books, &halt)?;
-            let kept = key(job.id, LEFT_OUT, from);
-            work.apply(&[put(Table::Duplicates, kept, &left_out)])?;
-            for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
-                work.apply(&[put(Table::Duplicates, key(job.id, PAIRS, row), &pairs)])?;
-            }
+            let found = DuplicateSearch { snapshot, wanted }.pairs(&books, &|of_batch| {
+                work.step(done + of_batch, there.max(done + of_batch))
+            })?;
+            keep_pairs(work, job.id, from, &found)?;
             done += books.len() as u64;
             if let Some(BookNo(book)) = batches.next() {
                 work.checkpoint(false, |job| {
@@ -295,22 +292,12 @@ impl Jobs<Editor<'_>> {
         kind: u8,
         mut each: impl FnMut(T),
     ) -> Result<(), CatalogueError> {
-        let mut after = None;
-        loop {
-            let rows = self.0.store.page(
-                Table::Duplicates,
-                &prefix(job, kind),
-                after.as_deref(),
-                ROWS_READ,
-            )?;
-            let Some((last, _)) = rows.last() else {
-                return Ok(());
-            };
-            after = Some(last.clone());
-            for (_, value) in &rows {
-                each(read(value)?);
-            }
+        let prefix = prefix(job, kind);
+        for row in rows(&*self.0.store, Table::Duplicates, &prefix, ROWS_READ) {
+            let (_, value) = row?;
+            each(read(&value)?);
         }
+        Ok(())
     }
 
     /// Removes the rows with a prefix, or those behind a key.
@@ -332,6 +319,20 @@ impl Jobs<Editor<'_>> {
             work.apply(&rows)?;
         }
     }
+}
+
+/// Keeps what was found of a batch of books that begins with this one.
+fn keep_pairs(
+    work: &JobProgress<'_>,
+    job: u32,
+    from: u32,
+    FoundPairs { pairs, left_out }: &FoundPairs,
+) -> Result<(), CatalogueError> {
+    work.apply(&[put(Table::Duplicates, key(job, LEFT_OUT, from), left_out)])?;
+    for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
+        work.apply(&[put(Table::Duplicates, key(job, PAIRS, row), &pairs)])?;
+    }
+    Ok(())
 }
 
 /// Keeps each of what was found in a row.

@@ -11,6 +11,7 @@ mod reindex;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -404,16 +405,7 @@ impl Jobs<Editor<'_>> {
                 JobResult::Dropped(Dropped { dropped })
             }
             Task::Verify { fix } => JobResult::Verified(self.verify_and_fix(*fix, watch)?),
-            Task::Backup { to, keep } => {
-                let folder = self.0.backups.folder(to)?;
-                let files = self.0.files().ok_or(StoreError::NotOffered(BACKUPS))?;
-                let made = files.backup(&folder, *keep, watch)?;
-                JobResult::BackedUp(BackedUp {
-                    backup: made.number,
-                    bytes: made.bytes,
-                    kept: made.kept,
-                })
-            }
+            Task::Backup { to, keep } => JobResult::BackedUp(self.back_up(to, *keep, watch)?),
             Task::Compact {} => {
                 let store = self.0.administration(COMPACTION)?;
                 JobResult::Compacted(compacted(store, watch)?)
@@ -431,6 +423,17 @@ impl Jobs<Editor<'_>> {
                 };
                 JobResult::Grouped(self.find_duplicates(&options, job, work)?)
             }
+        })
+    }
+
+    fn back_up(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<BackedUp, CatalogueError> {
+        let folder = self.0.backups.folder(to)?;
+        let files = self.0.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+        let made = files.backup(&folder, keep, watch)?;
+        Ok(BackedUp {
+            backup: made.number,
+            bytes: made.bytes,
+            kept: made.kept,
         })
     }
 

@@ -13,6 +13,8 @@ use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
 
 use super::super::Text;
+use super::super::add::StoredBook;
+use super::super::copy::total_books;
 use super::super::digest::digest_after;
 use super::super::pages::pages;
 use super::job::StoredJob;
@@ -46,41 +48,27 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         drop_old: bool,
         allow_missing: bool,
     ) -> Result<(), CatalogueError> {
-        if self
-            .0
-            .recipes()
-            .all()
+        let known = self.0.recipes().all();
+        if known
             .iter()
             .any(|known| known.name() == recipe.name() && known != recipe)
         {
             return Err(StoreError::RecipeDiffers(recipe.name().clone()).into());
         }
-        let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
-        if allow_missing && drop_old {
-            return wrong(
-                "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old",
-            );
-        }
-        if allow_missing && from == CutFrom::Sources {
-            return wrong(
-                "allow_missing requires folds; with sources, the job waits for the missing texts",
-            );
-        }
-        if recipe.is_signature() && from == CutFrom::Folds {
-            return wrong("a signature is computed from texts, not from folds; use sources");
-        }
-        Ok(())
+        let wrong = if allow_missing && drop_old {
+            "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old"
+        } else if allow_missing && from == CutFrom::Sources {
+            "allow_missing requires folds; with sources, the job waits for the missing texts"
+        } else if recipe.is_signature() && from == CutFrom::Folds {
+            "a signature is computed from texts, not from folds; use sources"
+        } else {
+            return Ok(());
+        };
+        Err(CatalogueError::BadTask(wrong.to_owned()))
     }
 
     pub(super) fn books_there(&self) -> Result<u64, CatalogueError> {
-        Ok(self
-            .0
-            .store
-            .snapshot()
-            .libraries()?
-            .iter()
-            .map(|library| library.books)
-            .sum())
+        Ok(total_books(&self.0.store.snapshot().libraries()?))
     }
 
     /// The reason that the recipe cannot become the default yet.
@@ -115,12 +103,7 @@ impl Jobs<Editor<'_>> {
         job: &StoredJob,
         work: &JobProgress<'_>,
     ) -> Result<Reindexed, CatalogueError> {
-        let Reindex {
-            ref recipe,
-            from,
-            drop_old,
-            allow_missing,
-        } = *reindex;
+        let recipe = &reindex.recipe;
         let before = job.checkpoint.before.clone();
         let before = before.unwrap_or_else(|| {
             let known = self.0.recipes().all();
@@ -130,8 +113,36 @@ impl Jobs<Editor<'_>> {
             .feeding
             .alone(|| self.0.store.add_recipe(&self.0.actor, recipe))?;
         work.checkpoint(true, |job| job.checkpoint.before = Some(before.clone()))?;
+        let without = self.cut_and_switch(reindex, job, work)?;
+        let default = recipe.name().clone();
+        let dropped = (reindex.drop_old && before != default).then(|| before.clone());
+        if let Some(old) = &dropped {
+            self.drop_recipe(old, work)?;
+        }
+        Ok(Reindexed {
+            before,
+            books_without: without,
+            default,
+            dropped,
+        })
+    }
+
+    /// Computes gems of the recipe until it can become the default, and makes it that. Returns the number of books without
+    /// gems of it.
+    fn cut_and_switch(
+        &self,
+        reindex: &Reindex,
+        job: &StoredJob,
+        work: &JobProgress<'_>,
+    ) -> Result<u64, CatalogueError> {
+        let Reindex {
+            ref recipe,
+            from,
+            allow_missing,
+            ..
+        } = *reindex;
         let (mut done, mut book) = (job.job.done, job.checkpoint.book);
-        let without = loop {
+        loop {
             let cut = match from {
                 CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
                 CutFrom::Sources => 0,
@@ -143,24 +154,13 @@ impl Jobs<Editor<'_>> {
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {
-                _ if without == 0 || allow_missing => break without,
+                _ if without == 0 || allow_missing => return Ok(without),
                 CutFrom::Sources => sleep(WAIT),
                 // Books prepared before the recipe was added may have been written behind this pass.
                 CutFrom::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
                 CutFrom::Folds => return Err(self.not_all(recipe, without)?),
             }
-        };
-        let default = recipe.name().clone();
-        let dropped = (drop_old && before != default).then(|| before.clone());
-        if let Some(old) = &dropped {
-            self.drop_recipe(old, work)?;
         }
-        Ok(Reindexed {
-            before,
-            books_without: without,
-            default,
-            dropped,
-        })
     }
 
     /// Drops a recipe other than the default.
@@ -252,11 +252,11 @@ impl Jobs<Editor<'_>> {
         self.settle_awaited()?;
         let _feed = self.0.feeding.shared();
         let snapshot = self.0.store.snapshot();
-        let book = snapshot
-            .find(key)?
+        let StoredBook {
+            number: book,
+            record,
+        } = StoredBook::find(&*snapshot, key)?
             .ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
-        let record = snapshot.fetch(&[book])?.pop().flatten();
-        let record = record.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
         let digest = digest_after(&record.digest, text.as_bytes());
         if record.digest != digest {
             return Err(CatalogueError::OtherText(key.clone()));

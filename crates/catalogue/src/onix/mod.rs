@@ -86,10 +86,10 @@ impl<R: BufRead> Products<R> {
     /// Opens an element, if it may be there.
     fn open(
         &mut self,
-        name: &str,
         start: &BytesStart<'_>,
         open: &mut Vec<OnixElement>,
     ) -> Result<(), OnixError> {
+        let name = tags::reference(start.local_name().into_inner());
         match (self.inside, open.is_empty()) {
             (None, _) if name == "ONIXMessage" => {
                 release::check(start).map_err(|what| self.wrong(what))?;
@@ -135,24 +135,17 @@ impl<R: BufRead> Products<R> {
         loop {
             bytes.clear();
             let event = self.reader.read_event_into(&mut bytes);
-            let event = event.map_err(|_| self.wrong("the XML is not well-formed"))?;
-            match event {
-                Event::Start(start) => {
-                    let local = start.local_name();
-                    let name = tags::reference(local.into_inner());
-                    self.open(name, &start, &mut open)?;
-                }
-                Event::End(_) => match open.pop() {
-                    None => self.inside = Some(false),
-                    Some(element) => match open.last_mut() {
-                        Some(parent) => parent.children.push(element),
-                        None if element.name == "Product" => {
-                            return Product::read(&element)
-                                .map(Some)
-                                .map_err(|what| self.wrong(what));
-                        }
-                        None => size = 0,
-                    },
+            match event.map_err(|_| self.wrong("the XML is not well-formed"))? {
+                Event::Start(start) => self.open(&start, &mut open)?,
+                Event::End(_) => match (open.pop(), open.last_mut()) {
+                    (None, _) => self.inside = Some(false),
+                    (Some(element), Some(parent)) => parent.children.push(element),
+                    (Some(element), None) if element.name == "Product" => {
+                        return Product::read(&element)
+                            .map(Some)
+                            .map_err(|what| self.wrong(what));
+                    }
+                    (Some(_), None) => size = 0,
                 },
                 Event::Text(text) => size += add(&mut open, &text),
                 Event::CData(text) => size += add(&mut open, &text),

@@ -161,14 +161,8 @@ fn words_of(territory: &OnixElement, names: [&str; 2]) -> Vec<String> {
 
 /// The distinctive title (list 15: 01) of the product itself (list 149: 01).
 fn title(described: &OnixElement) -> Option<String> {
-    let details = || described.all("TitleDetail");
-    let detail = details()
-        .find(|detail| detail.text("TitleType") == Some("01"))
-        .or_else(|| details().next())?;
-    let elements = || detail.all("TitleElement");
-    let element = elements()
-        .find(|element| element.text("TitleElementLevel") == Some("01"))
-        .or_else(|| elements().next())?;
+    let detail = main_child(described, "TitleDetail", "TitleType")?;
+    let element = main_child(detail, "TitleElement", "TitleElementLevel")?;
     let title = match (
         element.text("TitleText"),
         element.text("TitlePrefix"),
@@ -184,23 +178,26 @@ fn title(described: &OnixElement) -> Option<String> {
     })
 }
 
+/// The child of this name whose code is 01, or else the first.
+fn main_child<'a>(parent: &'a OnixElement, name: &'a str, code: &str) -> Option<&'a OnixElement> {
+    let mut children = parent.all(name);
+    children
+        .find(|child| child.text(code) == Some("01"))
+        .or_else(|| parent.first(name))
+}
+
 /// The writers (list 17: codes that begin with A0, such as A01 author), or if there are none, all contributors.
 fn authors(described: &OnixElement) -> Vec<String> {
-    let named = |wrote: bool| -> Vec<String> {
-        let contributors = described.all("Contributor");
-        let kept = contributors.filter(|one| {
-            !wrote
-                || one
-                    .all("ContributorRole")
-                    .any(|role| role.text.trim().starts_with("A0"))
-        });
-        kept.filter_map(name).collect()
-    };
-    let authors = named(true);
-    if authors.is_empty() {
-        named(false)
+    let contributors = || described.all("Contributor");
+    let writers = contributors().filter(|one| {
+        let mut roles = one.all("ContributorRole");
+        roles.any(|role| role.text.trim().starts_with("A0"))
+    });
+    let writers: Vec<String> = writers.filter_map(name).collect();
+    if writers.is_empty() {
+        contributors().filter_map(name).collect()
     } else {
-        authors
+        writers
     }
 }
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use ureq::http::Uri;
 
 use self::delivery::{Sender, Undelivered, addresses, new_secret};
+use super::add::StoredBook;
 use super::settings::put;
 use super::{Catalogue, CatalogueError, CheckOptions, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
@@ -247,16 +248,13 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             library: library.clone(),
             id: id.parse()?,
         };
-        let Some(number) = snapshot.find(&key)? else {
+        let Some(StoredBook { number, record }) = StoredBook::find(snapshot, &key)? else {
             return Ok(None);
         };
-        let record = snapshot.fetch(&[number])?.pop().flatten();
         // If the book was replaced since, a later entry reports it.
-        let Some(record) =
-            record.filter(|record| record.digest == *digest && !record.is_disabled())
-        else {
+        if record.digest != *digest || record.is_disabled() {
             return Ok(None);
-        };
+        }
         let options = CheckOptions {
             own: [library.clone()].into(),
             ..CheckOptions::default()
