@@ -707,7 +707,7 @@ impl Answering<'_> {
     fn cover(&self, hidden: &[Judged], covering: &mut Covering) -> Result<(), StoreError> {
         for found in hidden {
             let (answered, query) = self.of_match(found);
-            covering.add(found, answered, &query.aligned(found.number)?.spans);
+            covering.add(found, answered, &query.aligned(found.number)?);
         }
         Ok(())
     }
@@ -757,7 +757,7 @@ impl Answering<'_> {
             let (answered, query) = self.of_match(&found);
             let number = found.number;
             let (alignment, gems) = query.compared(number)?;
-            covered.add(&found, answered, &alignment.spans);
+            covered.add(&found, answered, &alignment);
             let claim = answered.claim(&record.key.library, &alignment.spans);
             books.claims.insert(number, claim);
             let sketch = (first_recipe(&found), Sketch::of(&gems));
@@ -862,18 +862,17 @@ impl Covering {
         }
     }
 
-    /// Adds the spans of a match, if they say where it is, and if it is protected and counts.
-    fn add(&mut self, found: &Judged, answered: &Answered<'_>, spans: &[Span]) {
+    /// Adds what of the text a match has, too, if that is known, and if the match is protected and counts.
+    fn add(&mut self, found: &Judged, answered: &Answered<'_>, alignment: &Alignment) {
         if !found.decides() || !found.rights.forbids() {
             return;
         }
         self.whole |= found.identical;
-        if !answered.has_places(spans) {
+        if !answered.has_places(&alignment.spans) {
             self.is_unknown = true;
             return;
         }
-        for span in spans {
-            let Extent { gems, bytes } = span.query;
+        for Extent { gems, bytes } in &alignment.same {
             let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
             let gems = (!self.by_bytes).then_some((gems.start.into(), gems.end.into()));
             if let Some(place) = bytes.or(gems) {

@@ -218,10 +218,11 @@ mod tests {
             ..Rule::default()
         };
         let met = |common, support| {
-            let (spans, apart) = (Vec::new(), common);
+            let (spans, same, apart) = (Vec::new(), Vec::new(), common);
             let alignment = Alignment {
                 relation: Relation::Overlap,
                 spans,
+                same,
                 evidence: 0.0,
                 support,
                 apart,
@@ -252,10 +253,11 @@ mod tests {
     #[test]
     fn a_phrase_is_no_copy() {
         let met = |common: u32, apart, of| {
-            let (spans, support) = (Vec::new(), f64::from(common));
+            let (spans, same, support) = (Vec::new(), Vec::new(), f64::from(common));
             let alignment = Alignment {
                 relation: Relation::Quotations,
                 spans,
+                same,
                 evidence: 0.0,
                 support,
                 apart,

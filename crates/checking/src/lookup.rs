@@ -5,7 +5,9 @@ use std::convert::Infallible;
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
 
-use super::{Alignment, Listed, Question, Range, Reader, Score, align, is_match, spread, weight};
+use super::{
+    Alignment, Extent, Listed, Question, Range, Reader, Score, align, is_match, spread, weight,
+};
 use lapidary_store::{BookNo, Library, LibraryTally, StoreError, Tally};
 
 /// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
@@ -235,7 +237,11 @@ impl<'a> LookedUp<'a> {
                     .copied()
                     .unwrap_or(at)
             };
-            for Range { start, end } in alignment.spans.iter_mut().map(|span| &mut span.query.gems)
+            let spans = alignment.spans.iter_mut().map(|span| &mut span.query);
+            for Extent {
+                gems: Range { start, end },
+                ..
+            } in spans.chain(&mut alignment.same)
             {
                 (*start, *end) = (position(*start), position(*end - 1) + 1);
             }
