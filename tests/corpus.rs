@@ -329,6 +329,78 @@ fn agree(texts: &BTreeMap<String, String>) {
     }
 }
 
+/// A text of 120,000 characters, with passages of this length from everywhere in a book between those of another one.
+fn with_passages(book: &str, other: &str, length: usize, share: f64) -> String {
+    const LENGTH: usize = 120_000;
+    let [book, other] = [book, other].map(|text| text.chars().collect::<Vec<char>>());
+    let passages = (LENGTH as f64 * share / length as f64).round() as usize;
+    let between = (LENGTH - passages * length) / (passages + 1);
+    let room = book.len() / passages - length;
+    let mut random = Random(length as u64 + passages as u64);
+    let mut text = String::new();
+    for at in 0..passages {
+        text.extend(&other[at * between..(at + 1) * between]);
+        // Not in the order of the book.
+        let part = (at * 7 + 3) % passages;
+        let start = part * (length + room) + random.below(room as u64) as usize;
+        text.extend(&book[start..start + length]);
+    }
+    text.extend(&other[passages * between..(passages + 1) * between]);
+    text
+}
+
+/// The share of a text that a report states is what of it is literally the same.
+#[test]
+fn quotations_are_covered_as_far_as_they_go() {
+    let Some(corpus) = corpus() else { return };
+    let [book, other] = ["eltec-eng19090-wells", "eltec-eng18930-benson"]
+        .map(|name| fs::read_to_string(corpus.join(format!("en/{name}.txt"))).expect("a book"));
+    for (recipe, most) in [
+        (Recipe::hardened(), [0.13, 0.09, 0.05, 0.05]),
+        (Recipe::hardened_fine(), [0.07, 0.05, 0.04, 0.04]),
+    ] {
+        let folder = Folder::new();
+        let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+        let editor = catalogue.by(Actor::Local);
+        editor
+            .recipes()
+            .ensure(std::slice::from_ref(&recipe))
+            .expect("a new recipe");
+        let key = BookKey {
+            library: "l".parse().expect("a name"),
+            id: "book".parse().expect("a name"),
+        };
+        let entry = NewEntry::new(key, Rights::Protected, Content::text(book.clone()));
+        editor.books().add(entry).expect("it is added");
+        println!(
+            "{}: stated share of 5, 10, 20, 33 and 50 %, by length of the passages",
+            recipe.name()
+        );
+        for (length, most) in [300, 600, 1_500, 4_000].into_iter().zip(most) {
+            let stated = [0.05, 0.1, 0.2, 0.33, 0.5].map(|share| {
+                let text = with_passages(&book, &other, length, share);
+                let options = CheckOptions::default();
+                let report = catalogue.checks().report(&Query::text(text), &options);
+                let report = report.expect("a report");
+                (
+                    share,
+                    report.covered,
+                    report.matches.first().and_then(|found| found.relation),
+                )
+            });
+            println!("  {length}: {stated:?}");
+            for (share, covered, _) in stated {
+                let covered = covered.unwrap_or_default();
+                assert!(covered < share + 0.05, "{covered} of {share}");
+                assert!(
+                    covered == 0.0 || covered > share - most,
+                    "{covered} of {share}"
+                );
+            }
+        }
+    }
+}
+
 /// What users are told of how much text a check needs.
 #[test]
 fn a_gem_takes_as_many_characters_as_said() {

@@ -21,9 +21,7 @@ use super::recipes::{Chosen, reaching_all};
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::metrics::METRICS;
-use lapidary_checking::{
-    Alignment, Exact, Score, align, exact, is_match, kept, kept_probes, of_both,
-};
+use lapidary_checking::{Exact, Meets, Score, align, exact, kept, kept_probes, meets, of_both};
 use lapidary_store::{BookKey, BookNo, Record, Snapshot, StoreError};
 
 /// Compares two texts by their gems and word by word, the first as the query and the second as the book.
@@ -36,10 +34,14 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
     let (gems_a, gems_b) = (kept(&a), b.len() as u32);
     let score = Score::new(common, gems_a, gems_b);
-    let Ok::<bool, Infallible>(matches) = is_match(&rule, &score, || Ok(alignment.clone()));
-    let Alignment {
-        relation, spans, ..
-    } = alignment;
+    let Ok::<Meets, Infallible>(meets) = meets(recipe, &rule, &score, gems_a.min(gems_b), || {
+        Ok(alignment.clone())
+    });
+    let relation = match meets {
+        Meets::Scattered => alignment.relation_if_scattered(),
+        Meets::No | Meets::Yes => alignment.relation,
+    };
+    let spans = alignment.spans;
     let Exact {
         passages,
         total: exact,
@@ -50,7 +52,7 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
         gems_a,
         gems_b,
         score,
-        matches,
+        matches: meets == Meets::Yes,
         rule,
         relation,
         spans,

@@ -143,11 +143,12 @@ impl Checking<'_> {
         })
     }
 
-    /// The books that match, best first.
+    /// The books that match and decide, best first.
     pub(super) fn matches(&self) -> Result<Vec<BookKey>, CatalogueError> {
         self.answer(None, |answering| {
             let matches = answering.ranked()?.ranked.shown(usize::MAX).matches;
-            Ok(matches.into_iter().map(|found| found.key).collect())
+            let deciding = matches.into_iter().filter(Judged::decides);
+            Ok(deciding.map(|found| found.key).collect())
         })
     }
 
@@ -786,18 +787,17 @@ impl Answering<'_> {
         detail: bool,
     ) -> Match {
         let (answered, query) = self.of_match(&found);
-        let Alignment {
-            relation,
-            spans,
-            evidence,
-            ..
-        } = alignment;
-        let has_places = answered.has_places(&spans);
+        let has_places = answered.has_places(&alignment.spans);
         let relation = if found.identical {
             Some(Relation::SameText)
+        } else if found.informs == Some(Informs::Scattered) {
+            Some(alignment.relation_if_scattered())
         } else {
-            has_places.then_some(relation)
+            has_places.then_some(alignment.relation)
         };
+        let Alignment {
+            spans, evidence, ..
+        } = alignment;
         Match {
             chance: answered.chance(query.probes().len(), found.score.common),
             error_probability: answered.error(query, gems as u64, evidence),
@@ -862,9 +862,10 @@ impl Covering {
         }
     }
 
-    /// Adds what of the text a match has, too, if that is known, and if the match is protected and counts.
+    /// Adds what of the text a match has, too, if that is known, and if the match is protected and could decide.
     fn add(&mut self, found: &Judged, answered: &Answered<'_>, alignment: &Alignment) {
-        if !found.decides() || !found.rights.forbids() {
+        let counts = matches!(found.informs, None | Some(Informs::Scattered)) && !found.allowed;
+        if !counts || !found.rights.forbids() {
             return;
         }
         self.whole |= found.identical;

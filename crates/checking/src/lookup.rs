@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
 
 use super::{
-    Alignment, Extent, Listed, Question, Range, Reader, Score, align, is_match, spread, weight,
+    Alignment, Extent, Listed, Meets, Question, Range, Reader, Score, align, meets, spread, weight,
 };
 use lapidary_store::{BookNo, Library, LibraryTally, StoreError, Tally};
 
@@ -122,13 +122,25 @@ impl<'a> LookedUp<'a> {
 
     /// A book's score and whether it meets the rule, if its number of gems and the number of query gems with a posting for it
     /// say so. `None` if the book must be [compared](Self::judge).
-    pub(super) fn decided(&self, rule: &Rule, found: u32, of_book: u32) -> Option<(Score, bool)> {
+    pub(super) fn decided(&self, rule: &Rule, found: u32, of_book: u32) -> Option<(Score, Meets)> {
         let score = self.score(found, of_book);
         if self.recipe.posts_all() {
-            let meets = is_match(rule, &score, || Err(())).ok()?;
+            let meets = self.meets(rule, &score, of_book, || Err(())).ok()?;
             return Some((score, meets));
         }
-        (MOST_UNPOSTED * self.promise(rule, found, of_book) < 1.0).then_some((score, false))
+        (MOST_UNPOSTED * self.promise(rule, found, of_book) < 1.0).then_some((score, Meets::No))
+    }
+
+    /// Whether a book of so many gems with this score matches.
+    fn meets<E>(
+        &self,
+        rule: &Rule,
+        score: &Score,
+        of_book: u32,
+        aligned: impl Fn() -> Result<Alignment, E>,
+    ) -> Result<Meets, E> {
+        let shorter = kept(&self.probes).min(of_book);
+        meets(self.recipe, rule, score, shorter, aligned)
     }
 
     /// How much of what a match needs the postings of a book are.
@@ -144,15 +156,16 @@ impl<'a> LookedUp<'a> {
         book: BookNo,
         found: u32,
         of_book: u32,
-    ) -> Result<(Score, bool), StoreError> {
-        let counted = kept(&self.probes);
+    ) -> Result<(Score, Meets), StoreError> {
         if self.recipe.posts_all() {
-            let score = Score::new(found, counted, of_book);
-            return Ok((score, is_match(rule, &score, || self.aligned(book))?));
+            let score = self.score(found, of_book);
+            let meets = self.meets(rule, &score, of_book, || self.aligned(book))?;
+            return Ok((score, meets));
         }
         let beside = self.beside(book)?;
-        let score = Score::new(beside.holders.len() as u32, counted, of_book);
-        let Ok::<bool, Infallible>(meets) = is_match(rule, &score, || Ok(self.align(&beside)));
+        let score = self.score(beside.holders.len() as u32, of_book);
+        let aligned = || Ok(self.align(&beside));
+        let Ok::<Meets, Infallible>(meets) = self.meets(rule, &score, of_book, aligned);
         Ok((score, meets))
     }
 

@@ -153,6 +153,7 @@ on_allow_list = on an allow-list: not part of the verdict
 informs_untrusted = only information: its library is not trusted
 is_disputed = disputed: only its gems are known, and a book of another library has this passage too
 informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
+informs_scattered = only information: too little of it is literally the same
 # $day (String)
 valid_from = assigned rights valid from { $day }
 # $day (String)
@@ -175,6 +176,7 @@ part_of_book = most of the text is in this book
 contains_book = most of this book is in the text
 overlap = text and book share passages
 quotations = text and book share only quotations or other short passages
+same_work = text and book are the same work in other words, such as two translations
 text = text
 book = book
 # $number (Number)
@@ -404,6 +406,7 @@ compared_part_of_book = most of A is in B
 compared_contains_book = most of B is in A
 compared_overlap = A and B share passages
 compared_quotations = A and B share only quotations or other short passages
+compared_same_work = A and B are the same work in other words, such as two translations
 
 ## Groups of duplicates
 

@@ -128,5 +128,6 @@ fn relation(language: Language, relation: Relation) -> String {
         Relation::ContainsBook => language.compared_contains_book(),
         Relation::Overlap => language.compared_overlap(),
         Relation::Quotations => language.compared_quotations(),
+        Relation::SameWork => language.compared_same_work(),
     }
 }

@@ -254,7 +254,9 @@ fn relation(language: Language, group: &Copies, text: usize) -> String {
         Relation::SameText => language.to_best_same(of_text, of_best),
         Relation::PartOfBook => language.to_best_part(of_text, of_best),
         Relation::ContainsBook => language.to_best_whole(of_text, of_best),
-        Relation::Overlap | Relation::Quotations => language.to_best_overlap(of_text, of_best),
+        Relation::Overlap | Relation::Quotations | Relation::SameWork => {
+            language.to_best_overlap(of_text, of_best)
+        }
     }
 }
 

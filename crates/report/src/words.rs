@@ -173,6 +173,7 @@ pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
     match found.informs {
         Some(Informs::UntrustedLibrary) => Some(language.informs_untrusted()),
         Some(Informs::Quarantined) => Some(language.informs_quarantined()),
+        Some(Informs::Scattered) => Some(language.informs_scattered()),
         None if found.allowed => Some(language.on_allow_list()),
         None => found.disputed.then(|| language.is_disputed()),
     }
@@ -195,6 +196,7 @@ pub(super) fn relation(language: Language, relation: Option<Relation>) -> String
         Some(Relation::ContainsBook) => language.contains_book(),
         Some(Relation::Overlap) => language.overlap(),
         Some(Relation::Quotations) => language.quotations(),
+        Some(Relation::SameWork) => language.same_work(),
         None => language.same_signature(),
     }
 }

@@ -141,9 +141,9 @@ pub struct Report {
     /// Why the verdict is what it is. With `too_short`, `mostly_common` and `nothing_to_compare`, the text was not
     /// checked: the verdict `unknown` then says nothing about it.
     pub reason: Reason,
-    /// The share of the text that lies in protected or forbidden books, from 0 to 1: the passages of all such matches together, by
-    /// bytes, or by gems if only those were sent. Up to 200 matches count besides those shown. Absent if such a match was found
-    /// only by a signature that does not tell where in the text it is.
+    /// The share of the text that is literally the same in protected or forbidden books, from 0 to 1: of all such matches
+    /// together, by bytes, or by gems if only those were sent. Up to 200 matches count besides those shown. Absent if such a
+    /// match was found only by a signature that does not tell where in the text it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<f64>,
     /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.

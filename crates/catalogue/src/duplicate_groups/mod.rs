@@ -55,7 +55,9 @@ impl<N> Pair<N> {
         let relation = match relation {
             Relation::PartOfBook => Relation::ContainsBook,
             Relation::ContainsBook => Relation::PartOfBook,
-            Relation::SameText | Relation::Overlap | Relation::Quotations => relation,
+            Relation::SameText | Relation::Overlap | Relation::Quotations | Relation::SameWork => {
+                relation
+            }
         };
         Pair {
             a: b,

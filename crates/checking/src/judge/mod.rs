@@ -11,7 +11,7 @@ use lapidary_gems::{Gem, Recipe, Rule};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{LookedUp, Question, Reader, Score, verdict};
+use super::{LookedUp, Meets, Question, Reader, Score, verdict};
 use lapidary_store::tally::fair_shares;
 use lapidary_store::{
     BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally,
@@ -102,6 +102,9 @@ pub enum Informs {
     UntrustedLibrary,
     /// It may be a collage of other books, which an administrator has not confirmed, and belongs to somebody else.
     Quarantined,
+    /// Too little of the text and the book is literally the same. They are the same work in other words, such as two
+    /// translations, or one quotes the other here and there.
+    Scattered,
 }
 
 /// A book that matches.
@@ -128,6 +131,12 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// Whether it is to be shown as this recipe found it, and not as an earlier one did.
+    fn says_more_than(&self, earlier: &Self) -> bool {
+        let decides_now = earlier.informs == Some(Informs::Scattered) && self.informs.is_none();
+        decides_now || (earlier.score.common == 0 && self.score.common > 0)
+    }
+
     /// Whether it affects the verdict.
     #[must_use]
     pub fn decides(&self) -> bool {
@@ -148,8 +157,8 @@ pub struct Judgements {
 }
 
 impl Judgements {
-    /// Adds a book that meets the rule or is identical.
-    fn add(&mut self, question: &Question<'_>, found: Candidate, score: Score) {
+    /// Adds a book if it meets the rule or is identical.
+    fn add(&mut self, question: &Question<'_>, found: Candidate, score: Score, meets: Meets) {
         let Candidate {
             number,
             library,
@@ -159,6 +168,12 @@ impl Judgements {
             rights,
             ..
         } = found;
+        let informs = match meets {
+            _ if identical => informs,
+            Meets::No => return,
+            Meets::Scattered => informs.or(Some(Informs::Scattered)),
+            Meets::Yes => informs,
+        };
         if outline.standing.disabled_since.is_some() {
             self.disabled.extend(informs.is_none().then_some(number));
             return;
@@ -218,8 +233,8 @@ impl Candidate {
     }
 }
 
-/// Combines what several recipes found. A book found by more than one is shown as the first of them found it, preferably
-/// with gems in common.
+/// Combines what several recipes found. A book found by more than one is shown as the first of them found it, preferably as
+/// one that decides, and with gems in common.
 #[must_use]
 pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
     let mut all = Judgements::default();
@@ -238,7 +253,7 @@ pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
         for found in matches {
             let place = *places.entry(found.number).or_insert(all.matches.len());
             match all.matches.get_mut(place) {
-                Some(known) if known.score.common == 0 && found.score.common > 0 => {
+                Some(known) if found.says_more_than(known) => {
                     let recipes = std::iter::once(recipe)
                         .chain(known.recipes.drain(..))
                         .collect();
@@ -313,11 +328,9 @@ fn compare(
             query.judge(question.rule, number, posted, of_book)?
         } else {
             all.left_out += usize::from(!identical && informs.is_none());
-            (query.score(posted, of_book), false)
+            (query.score(posted, of_book), Meets::No)
         };
-        if meets || identical {
-            all.add(question, found, score);
-        }
+        all.add(question, found, score, meets);
     }
     Ok(())
 }
@@ -355,8 +368,7 @@ fn sift(
             };
             match query.decided(question.rule, posted, of_book) {
                 None => undecided.push(found),
-                Some((score, meets)) if meets || identical => all.add(question, found, score),
-                Some(_) => {}
+                Some((score, meets)) => all.add(question, found, score, meets),
             }
         }
     }
