@@ -38,6 +38,24 @@ fn check(folder: &Folder, status: i32, text: impl AsRef<[u8]>) -> Value {
         .remove(0)
 }
 
+/// `scripts/build` sets the variables for the build and for this test alike.
+#[test]
+fn the_version_names_the_commit_and_its_day() {
+    let said = run("--version", none()).expect(0).out;
+    let said = said.strip_suffix('\n').expect("a line");
+    let version = concat!("lapidary ", env!("CARGO_PKG_VERSION"));
+    let commit = std::env::var("LAPIDARY_COMMIT").unwrap_or_default();
+    let rest = said.strip_prefix(version).expect("the version");
+    if commit.is_empty() {
+        assert_eq!(rest, "");
+        return;
+    }
+    let built = rest.strip_prefix(" (").and_then(|it| it.strip_suffix(')'));
+    let (of, day) = built.and_then(|it| it.split_once(", ")).expect(said);
+    assert_eq!(of, commit);
+    let _: jiff::civil::Date = day.parse().expect("a day");
+}
+
 #[test]
 fn fold_and_gems_print_what_the_recipe_says() {
     let folder = Folder::new();

@@ -38,6 +38,7 @@ mod terminal;
 mod text;
 mod tls;
 mod transfer;
+mod version;
 mod webhooks;
 
 use std::env;
@@ -57,7 +58,7 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// A fingerprint index for books: find which books share text with a file, how much, where, and whether it may be published.
 #[derive(Parser)]
-#[command(name = "lapidary", version, about, max_term_width = 100, after_long_help = manual::VARIABLES)]
+#[command(name = "lapidary", version = version::VERSION.as_str(), about, max_term_width = 100, after_long_help = manual::VARIABLES)]
 pub struct Command {
     #[command(subcommand)]
     command: Commands,
