@@ -22,6 +22,7 @@ mod evaluate;
 mod feeds;
 mod forms;
 mod harm;
+mod health;
 mod hidden;
 mod http;
 #[allow(clippy::duplicate_mod, reason = "the same tests on another store")]

@@ -143,6 +143,20 @@ impl Drop for Server {
     }
 }
 
+/// Whether it is told of the certificate or not, and whoever signed that.
+#[test]
+fn the_health_of_a_server_is_asked_over_tls() {
+    let folder = Folder::new();
+    Authority::new().sign(&files(&folder), 4096);
+    let server = Server::start(&folder);
+    let running = format!("https://{} is running\n", server.address);
+    let certificate = files(&folder).certificate;
+    for (options, paths) in [("", vec![]), ("--certificate {}", vec![&certificate])] {
+        let line = format!("health --listen {} {options}", server.address);
+        assert_eq!(run(&line, &paths).expect(0).out, running);
+    }
+}
+
 #[test]
 fn a_check_goes_over_tls_and_nothing_goes_without() {
     let folder = Folder::new();

@@ -1,7 +1,7 @@
 //! The `lapidary` command, one file per command. All logic is in the catalogue.
 //!
 //! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 success, 1 a check
-//! found protected text (whatever else happened) or `doctor` something unhealthy, 2 wrong usage or input, 3 failure.
+//! found protected text (whatever else happened) or `doctor` or `health` something unhealthy, 2 wrong usage or input, 3 failure.
 
 mod allow;
 mod arguments;
@@ -21,6 +21,7 @@ mod duplicates;
 mod evaluate;
 mod failure;
 mod files;
+mod health;
 mod history;
 mod ingest;
 mod jobs;
@@ -111,6 +112,7 @@ commands! {
     Sources(sources::SourcesArgs),
     Stats(stats::StatsArgs),
     Doctor(doctor::DoctorArgs),
+    Health(health::HealthArgs),
     Reindex(reindex::ReindexArgs),
     DropRecipe(reindex::DropRecipeArgs),
     Backup(backup::BackupArgs),

@@ -19,8 +19,8 @@ catalogue's folder (`--data`), a [Redis Cluster](../explanation/cluster.md) (`--
 process can have a folder open: while a server runs on it, use `--server`. Commands that read files also take the limits of
 [settings](settings.md#limits-on-files).
 
-The exit status is 0 for success, 2 if any input was invalid or refused, and 3 if an operation failed; `check`, `ingest` and `doctor`
-say more. Errors are on standard error, in English.
+The exit status is 0 for success, 2 if any input was invalid or refused, and 3 if an operation failed; `check`, `ingest`, `doctor`
+and `health` say more. Errors are on standard error, in English.
 ";
 
 const SETTINGS: &str = "\

@@ -1,7 +1,7 @@
 //! The address on which a server listens.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
@@ -32,6 +32,21 @@ impl FromStr for Listen {
         Ok(Self {
             name: name.to_owned(),
             addresses,
+        })
+    }
+}
+
+impl Listen {
+    /// The addresses at which a client on this machine reaches a server that listens here.
+    pub fn reachable(&self) -> impl Iterator<Item = SocketAddr> {
+        self.addresses.iter().copied().map(|mut address| {
+            if address.ip().is_unspecified() {
+                address.set_ip(match address.ip() {
+                    IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                    IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                });
+            }
+            address
         })
     }
 }
