@@ -1156,7 +1156,7 @@ fn the_unit_starts_the_program_with_the_sample_settings() {
         panic!("one ExecStart")
     };
     let arguments: Vec<&str> = start.split(' ').collect();
-    assert_eq!(arguments[..2], ["/usr/local/bin/lapidary", "serve"]);
+    assert_eq!(arguments[..2], ["lapidary", "serve"]);
     let root = Folder::new();
     let settings = include_str!("../deploy/lapidary.toml").replace("#: backups", "backups");
     let state: Vec<String> = of("StateDirectory")
@@ -1236,8 +1236,10 @@ fn the_unit_starts_the_program_with_the_sample_settings() {
 #[test]
 fn systemd_understands_the_unit() {
     let folder = Folder::new();
-    let unit = include_str!("../deploy/systemd/lapidary.service")
-        .replace("/usr/local/bin/lapidary", common::LAPIDARY);
+    let unit = include_str!("../deploy/systemd/lapidary.service").replace(
+        "ExecStart=lapidary",
+        &format!("ExecStart={}", common::LAPIDARY),
+    );
     let file = folder.file("lapidary.service", unit);
     let Ok(verified) = Process::new("systemd-analyze")
         .args(["verify", "--man=no"])
