@@ -271,9 +271,9 @@ proptest! {
                 } else {
                     let rights = book.otherwise.unwrap_or(book.rights);
                     if rights == Rights::Protected && case.allowed_book != Some(number) {
-                        for range in alignment.spans.iter().map(|span| span.query.gems) {
-                            let [first, last] = [range.start, range.end - 1].map(|at| place(query[at as usize]));
-                            covered.extend(first..=last);
+                        let has = |gem: &u64| book.gems.contains(gem);
+                        for run in query.chunk_by(|one, next| has(one) && has(next)).filter(|run| has(&run[0])) {
+                            covered.extend(place(run[0])..=place(run[run.len() - 1]));
                         }
                     }
                     matches.push((score, key(book.library, number), book.otherwise.unwrap_or(book.rights), number));

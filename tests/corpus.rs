@@ -329,8 +329,9 @@ fn agree(texts: &BTreeMap<String, String>) {
     }
 }
 
-/// A text of 120,000 characters, with passages of this length from everywhere in a book between those of another one.
-fn with_passages(book: &str, other: &str, length: usize, share: f64) -> String {
+/// A text of 120,000 characters, with passages of this length from everywhere in a book between those of another one, and
+/// the share of it that is from the book.
+fn with_passages(book: &str, other: &str, length: usize, share: f64) -> (String, f64) {
     const LENGTH: usize = 120_000;
     let [book, other] = [book, other].map(|text| text.chars().collect::<Vec<char>>());
     let passages = (LENGTH as f64 * share / length as f64).round() as usize;
@@ -346,7 +347,7 @@ fn with_passages(book: &str, other: &str, length: usize, share: f64) -> String {
         text.extend(&book[start..start + length]);
     }
     text.extend(&other[passages * between..(passages + 1) * between]);
-    text
+    (text, (passages * length) as f64 / LENGTH as f64)
 }
 
 /// The share of a text that a report states is what of it is literally the same.
@@ -355,9 +356,10 @@ fn quotations_are_covered_as_far_as_they_go() {
     let Some(corpus) = corpus() else { return };
     let [book, other] = ["eltec-eng19090-wells", "eltec-eng18930-benson"]
         .map(|name| fs::read_to_string(corpus.join(format!("en/{name}.txt"))).expect("a book"));
-    for (recipe, most) in [
-        (Recipe::hardened(), [0.13, 0.09, 0.05, 0.05]),
-        (Recipe::hardened_fine(), [0.07, 0.05, 0.04, 0.04]),
+    // `hardened` has one gem in 240 characters, so it misses a part of many short passages.
+    for (recipe, most_missed) in [
+        (Recipe::hardened(), [0.09, 0.07, 0.05, 0.05]),
+        (Recipe::hardened_fine(), [0.05; 4]),
     ] {
         let folder = Folder::new();
         let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
@@ -373,30 +375,21 @@ fn quotations_are_covered_as_far_as_they_go() {
         let entry = NewEntry::new(key, Rights::Protected, Content::text(book.clone()));
         editor.books().add(entry).expect("it is added");
         println!(
-            "{}: stated share of 5, 10, 20, 33 and 50 %, by length of the passages",
+            "{}: length of the passages, true and stated shares in %",
             recipe.name()
         );
-        for (length, most) in [300, 600, 1_500, 4_000].into_iter().zip(most) {
-            let stated = [0.05, 0.1, 0.2, 0.33, 0.5].map(|share| {
-                let text = with_passages(&book, &other, length, share);
-                let options = CheckOptions::default();
-                let report = catalogue.checks().report(&Query::text(text), &options);
-                let report = report.expect("a report");
-                (
-                    share,
-                    report.covered,
-                    report.matches.first().and_then(|found| found.relation),
-                )
-            });
-            println!("  {length}: {stated:?}");
-            for (share, covered, _) in stated {
-                let covered = covered.unwrap_or_default();
+        for (length, most_missed) in [300, 600, 1_500, 4_000].into_iter().zip(most_missed) {
+            let shares = [0.05, 0.1, 0.2, 0.33, 0.5].map(|share| {
+                let (text, share) = with_passages(&book, &other, length, share);
+                let report = catalogue
+                    .checks()
+                    .report(&Query::text(text), &CheckOptions::default());
+                let covered = report.expect("a report").covered.expect("it is known");
                 assert!(covered < share + 0.05, "{covered} of {share}");
-                assert!(
-                    covered == 0.0 || covered > share - most,
-                    "{covered} of {share}"
-                );
-            }
+                assert!(covered > share - most_missed, "{covered} of {share}");
+                format!("{:.1} {:.1}", 100.0 * share, 100.0 * covered)
+            });
+            println!("{length}\t{}", shares.join("\t"));
         }
     }
 }

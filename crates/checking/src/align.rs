@@ -172,13 +172,13 @@ pub fn align(
     weight: impl Fn(Gem) -> Option<f64>,
 ) -> Alignment {
     let runs = runs_of(query, book, recipe, weight);
-    let passages: Vec<&[CommonGem]> = runs.iter().flat_map(GemRun::passages).collect();
     let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
     common.sort_unstable_by_key(|gem| gem.query);
     Alignment {
-        relation: relation(&passages, query.len(), book.len(), recipe),
-        spans: passages
+        relation: relation(&runs, query.len(), book.len(), recipe),
+        spans: runs
             .iter()
+            .flat_map(GemRun::passages)
             .map(|common| span(common, query, book))
             .collect(),
         same: same(&common, query),
@@ -190,17 +190,17 @@ pub fn align(
     }
 }
 
-/// How texts of this many gems relate that have these passages in common.
-fn relation(passages: &[&[CommonGem]], query: usize, book: usize, recipe: &Recipe) -> Relation {
-    let covered_of_query = covered(passages, |gem| gem.query, query);
-    let covered_of_book = covered(passages, |gem| gem.book, book);
+/// How texts of this many gems relate that have these runs in common.
+fn relation(runs: &[GemRun], query: usize, book: usize, recipe: &Recipe) -> Relation {
+    let covered_of_query = covered(runs, |gem| gem.query, query);
+    let covered_of_book = covered(runs, |gem| gem.book, book);
     match (covered_of_query >= COVERED, covered_of_book >= COVERED) {
         (true, true) if covered_of_query < ALIKE * covered_of_book => Relation::ContainsBook,
         (true, true) if covered_of_book < ALIKE * covered_of_query => Relation::PartOfBook,
         (true, true) => Relation::SameText,
         (true, false) => Relation::PartOfBook,
         (false, true) => Relation::ContainsBook,
-        (false, false) if are_quotations(passages, recipe) => Relation::Quotations,
+        (false, false) if are_quotations(runs, recipe) => Relation::Quotations,
         (false, false) => Relation::Overlap,
     }
 }
@@ -250,11 +250,12 @@ fn runs_of(
 }
 
 /// The share of a text's gems that are in its part of the passages.
-fn covered(passages: &[&[CommonGem]], part: fn(&CommonGem) -> usize, of: usize) -> f64 {
+fn covered(runs: &[GemRun], part: fn(&CommonGem) -> usize, of: usize) -> f64 {
     if of == 0 {
         return 0.0;
     }
-    let gems = passages.iter().map(|common| length(common, part));
+    let passages = runs.iter().flat_map(GemRun::passages);
+    let gems = passages.map(|common| length(common, part));
     gems.sum::<usize>() as f64 / of as f64
 }
 
@@ -274,14 +275,12 @@ fn firm_sum(runs: &[GemRun], of: fn(&GemRun) -> f64) -> f64 {
         .fold(0.0, |sum, run| sum + run.firmness() * of(run))
 }
 
-/// Whether at least half of the common gems are in passages as short as quotations.
-fn are_quotations(passages: &[&[CommonGem]], recipe: &Recipe) -> bool {
-    let common: usize = passages.iter().map(|common| common.len()).sum();
-    let short = passages.iter().map(|common| common.len());
-    let quoted: usize = short
-        .filter(|common| *common <= recipe.quotation() as usize)
-        .sum();
-    common > 0 && 2 * quoted >= common
+/// Whether at least half of the common gems are in runs as short as quotations.
+fn are_quotations(runs: &[GemRun], recipe: &Recipe) -> bool {
+    let sizes = || runs.iter().map(|run| run.common.len());
+    let is_short = |common: &usize| *common <= recipe.quotation() as usize;
+    let quoted: usize = sizes().filter(is_short).sum();
+    quoted > 0 && 2 * quoted >= sizes().sum()
 }
 
 /// A gem that both texts have: its position in either.
@@ -615,7 +614,7 @@ mod tests {
         let quoted = with_gems(|gem| gem % 20 < 5);
         assert_eq!(quoted.spans.len(), 12);
         assert!(quoted.spans.iter().all(|span| span.common == 5));
-        assert_eq!(quoted.relation, Relation::Quotations);
+        assert_eq!(quoted.relation, Relation::Overlap);
         let scattered = with_gems(|gem| gem % 20 == 0);
         assert_eq!(scattered.spans.len(), 12, "too few to be one passage");
         let with_gap = with_gems(|gem| gem % 120 != 50);
