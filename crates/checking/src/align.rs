@@ -26,6 +26,9 @@ const ENOUGH: usize = 4;
 const MISSING: usize = 2;
 /// A passage is the same if so many of so many successive gems are common.
 const PASSAGE: (usize, usize) = (12, 16);
+/// How much a gem that is not common takes from the score of a segment. A copy of which one gem in twenty is left still gets a
+/// score that grows with its length, and what two unrelated books have in common here and there does not add up.
+const MISSING_COST: f64 = 0.05;
 /// Texts are in the same order if at least this share of the common gems is. Of translations of one work, 0.89 and more are;
 /// of quotations from everywhere, less than 0.6.
 const IN_ORDER: f64 = 0.75;
@@ -50,6 +53,9 @@ pub struct Alignment {
     pub support: f64,
     /// Number of common gems that do not overlap: several gems of one phrase count once.
     pub apart: u32,
+    /// The maximal segment score (Karlin and Altschul 1990): over the best part of the query, the number of common gems that do
+    /// not overlap, less a little for each other gem.
+    pub segment_score: f64,
 }
 
 impl Alignment {
@@ -187,6 +193,7 @@ pub fn align(
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: runs.iter().map(|run| run.apart).sum(),
+        segment_score: segment_score(&common, query, book),
     }
 }
 
@@ -232,7 +239,7 @@ fn runs_of(
                 run.common.push(gem);
                 run.weight += weight;
                 let last = run.last_apart;
-                if !(overlap(&query[last.query], placed) || overlap(&book[last.book], &book[b])) {
+                if !gem.is_one_phrase_with(last, query, book) {
                     (run.apart, run.last_apart) = (run.apart + 1, gem);
                 }
             }
@@ -288,6 +295,13 @@ fn are_quotations(runs: &[GemRun], recipe: &Recipe) -> bool {
 struct CommonGem {
     query: usize,
     book: usize,
+}
+
+impl CommonGem {
+    fn is_one_phrase_with(self, other: Self, query: &[PlacedGem], book: &[PlacedGem]) -> bool {
+        overlap(&query[self.query], &query[other.query])
+            || overlap(&book[self.book], &book[other.book])
+    }
 }
 
 /// Common gems that are near each other, in the same order in both texts.
@@ -376,6 +390,23 @@ fn has_passage(common: &[CommonGem]) -> bool {
         .any(|some| length(some, |gem| gem.query) <= of)
 }
 
+/// The score of the best part of the query (Kadane's algorithm). Gems of one phrase count once.
+fn segment_score(common: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> f64 {
+    let (mut best, mut score, mut next) = (0.0_f64, 0.0_f64, 0);
+    let mut counted: Option<CommonGem> = None;
+    for gem in common {
+        let missing = gem.query - next;
+        score = (score - MISSING_COST * missing as f64).max(0.0);
+        next = gem.query + 1;
+        if !counted.is_some_and(|counted| gem.is_one_phrase_with(counted, query, book)) {
+            score += 1.0;
+            counted = Some(*gem);
+        }
+        best = best.max(score);
+    }
+    best
+}
+
 /// Whether most of the common gems are in the same order: as many as the longest increasing subsequence has (Fredman 1975).
 fn is_in_order(common: &[CommonGem]) -> bool {
     // The smallest last element of an increasing subsequence of each length.
@@ -411,12 +442,11 @@ fn stretch(query: &[PlacedGem], at: usize) -> Extent {
     }
 }
 
-/// Whether a gem begins before an earlier one of the same text ends.
-fn overlap(earlier: &PlacedGem, later: &PlacedGem) -> bool {
-    earlier
-        .place
-        .zip(later.place)
-        .is_some_and(|(earlier, later)| later.start < earlier.end)
+/// Whether two gems of a text overlap.
+fn overlap(one: &PlacedGem, other: &PlacedGem) -> bool {
+    one.place
+        .zip(other.place)
+        .is_some_and(|(one, other)| one.start < other.end && other.start < one.end)
 }
 
 fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
@@ -688,6 +718,7 @@ mod tests {
             .collect();
         let apart = |query: &[PlacedGem], book: &[PlacedGem]| side_by_side(query, book).apart;
         assert_eq!(apart(&query, &book), 3);
+        assert!((side_by_side(&query, &book).segment_score - 3.0).abs() < 1e-9);
         // Places in one of the two are enough; without any, all count.
         let placeless: Vec<_> = book
             .iter()
@@ -704,6 +735,46 @@ mod tests {
             ],
             [3, 3, 5]
         );
+    }
+
+    #[test]
+    fn scores_are_of_the_best_segment() {
+        let score = |common: &dyn Fn(u64) -> bool| with_gems(common).segment_score;
+        let table: [(&dyn Fn(u64) -> bool, f64); 7] = [
+            (&|_| false, 0.0),
+            (&|gem| gem == 100, 1.0),
+            (&|_| true, 240.0),
+            // 48 of which each but the first comes after four others.
+            (&|gem| gem % 5 == 0, 48.0 - 47.0 * 4.0 * 0.05),
+            // What is scattered does not add up.
+            (&|gem| gem % 24 == 0, 1.0),
+            (&|gem| !(10..235).contains(&gem), 10.0),
+            (
+                &|gem| gem < 10 || (20..30).contains(&gem),
+                20.0 - 10.0 * 0.05,
+            ),
+        ];
+        for (at, (common, expected)) in table.into_iter().enumerate() {
+            let found = score(common);
+            assert!((found - expected).abs() < 1e-9, "{at}: {found}");
+        }
+        // Wherever the book has it.
+        let moved = side_by_side(&text((50..100).chain(0..50)), &text(0..100));
+        assert!((moved.segment_score - 100.0).abs() < 1e-9);
+    }
+
+    /// Another gem in common never makes a score less.
+    #[test]
+    fn scores_grow_with_what_is_common() {
+        let mut is_common = [false; 240];
+        let mut last = 0.0;
+        for step in 0..240 {
+            is_common[step * 77 % 240] = true;
+            let score = with_gems(|gem| is_common[gem as usize]).segment_score;
+            assert!(score >= last, "{step}: {last} {score}");
+            last = score;
+        }
+        assert!((last - 240.0).abs() < 1e-9);
     }
 
     #[test]
@@ -745,6 +816,7 @@ mod tests {
             evidence: 0.0,
             support: 0.0,
             apart: 0,
+            segment_score: 0.0,
         };
         assert_eq!(side_by_side(&[], &[]), nothing);
     }

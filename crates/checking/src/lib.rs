@@ -275,6 +275,7 @@ mod tests {
                 evidence: 0.0,
                 support,
                 apart,
+                segment_score: 0.0,
             };
             is_match(&rule, &Score::new(common, 100, 100), || {
                 Ok::<_, ()>(alignment)
@@ -375,6 +376,7 @@ mod tests {
                 evidence: 0.0,
                 support,
                 apart,
+                segment_score: 0.0,
             };
             is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || {
                 Ok::<_, ()>(alignment)
