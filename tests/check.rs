@@ -788,15 +788,18 @@ fn several_recipes_answer_together() {
         assert_eq!(found(&report)[1], pair("01", "released"));
         assert!(report.covered > Some(0.9), "{:?}", report.covered);
     }
-    // Each recipe that is asked could have accused a book by mistake, so the bounds on the errors add up.
-    let bound = |options: &CheckOptions| {
+    // Each recipe that is asked could have accused a book by mistake, so the expected numbers add up.
+    let expected = |options: &CheckOptions| {
         checked(&catalogue, &disguised, options)
-            .error_probability
-            .expect("measured")
+            .e_value
+            .expect("fitted")
     };
-    let (alone, together) = (bound(&one(&hardened)), bound(&CheckOptions::default()));
+    let (alone, together) = (
+        expected(&one(&hardened)),
+        expected(&CheckOptions::default()),
+    );
     assert!(
-        alone < 0.5 && (together / alone - 2.0).abs() < 1e-9,
+        alone < 1e-6 && (together / alone - 2.0).abs() < 1e-9,
         "{alone} {together}"
     );
     // Gems are of the recipe that they are written like.

@@ -277,7 +277,7 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
         (&json!(1.0), &json!(1.0))
     );
     assert_eq!(matches[0]["relation"], "same_text");
-    assert!(matches[0]["chance"].as_f64().expect("a number") < 1e-9);
+    assert!(matches[0]["e_value"].as_f64().expect("a number") < 1e-9);
 
     for (named, used) in [
         ("released,hardened", ["released", "hardened"]),

@@ -61,7 +61,7 @@ fn answers(folder: &Folder, data: &str, recipe: &str) -> Vec<String> {
             .as_array_mut()
             .expect("matches")
             .iter_mut()
-            .for_each(|found| found["chance"] = Value::Null);
+            .for_each(|found| found["e_value"] = Value::Null);
         assert_eq!(matches[0]["book"]["id"], book.to_string(), "{report:?}");
         answers.push(matches.to_string());
     }

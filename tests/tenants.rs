@@ -213,14 +213,14 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
     }
 }
 
-/// The part of a report about the victim's books, without the probabilities, which rightly depend on the size of the
-/// whole index.
+/// The part of a report about the victim's books, without the E-values, which rightly depend on the size of the whole
+/// index.
 fn of_victim(mut report: Value) -> Value {
     for found in report["matches"].as_array_mut().expect("matches") {
         found
             .as_object_mut()
             .expect("a match")
-            .retain(|name, _| name != "chance" && name != "error_probability");
+            .retain(|name, _| name != "e_value");
     }
     let fields = ["verdict", "total", "common_gems", "disabled", "matches"];
     fields

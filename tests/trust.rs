@@ -175,7 +175,7 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
             report["matches"][0]["informs"], "untrusted_library",
             "{report}"
         );
-        assert!(report["error_probability"].is_null());
+        assert!(report["e_value"].is_null());
     }
     let report = reviewer.check(&json!({ "text": novel }));
     assert_eq!(

@@ -378,8 +378,7 @@ fn told(done: Result<Value, CatalogueError>) -> Value {
     }
 }
 
-/// What a report says, without what is only information, and without the probabilities that depend on how many gems the index
-/// has.
+/// What a report says, without what is only information, and without the E-values, which depend on how many gems the index has.
 fn deciding(report: &Report) -> Value {
     let mut shown = serde_json::to_value(report).unwrap();
     let decides = |found: &Value| found["informs"].is_null();
@@ -391,7 +390,7 @@ fn deciding(report: &Report) -> Value {
         .cloned()
         .collect();
     for found in &mut matches {
-        found.as_object_mut().unwrap().remove("chance");
+        found.as_object_mut().unwrap().remove("e_value");
     }
     // That a match which decides nothing was found is told as such.
     if shown["reason"] == "none_decides" {

@@ -55,7 +55,6 @@ fn arguments<'m>(message: &Message<&'m str>) -> Vec<(&'m str, &'static str)> {
         .filter_map(|argument| argument.strip_prefix('$')?.split_once(' '))
         .map(|(name, kind)| match kind {
             "(Number)" => (name, "u64"),
-            "(Decimal)" => (name, "f64"),
             "(String)" => (name, "&str"),
             other => panic!("{}: there is no type {other}", message.id.name),
         })

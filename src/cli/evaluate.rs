@@ -63,8 +63,8 @@ pub(super) struct EvaluateArgs {
     /// times
     #[arg(long, value_name = "CMD")]
     detector: Vec<String>,
-    /// Measure instead how much evidence is found between unrelated texts and books. Prints the calibration table, from which
-    /// reports get their error probabilities: recipe, pairs of gems compared, evidence, how often it was reached
+    /// Measure instead how often unrelated books align as well as matches do. Prints the calibration table, from which reports
+    /// get their E-values, and how it fares on the half of the books that it is not fitted to
     #[arg(long, conflicts_with_all = ["attacks", "seed", "sample", "texts", "detector", "out"])]
     calibrate: bool,
     /// Also write the tables (evaluation.md), all counts (copies.csv, pairs.csv) and plots (SVG) to this folder. With --texts,
@@ -113,7 +113,7 @@ impl EvaluateArgs {
             .collect();
         let counted = calibrate(&books, &self.pairs()?, &recipes, &progress);
         bar.finish_and_clear();
-        out(false).write_all(counted?.written().as_bytes())?;
+        out(false).write_all(counted?.as_bytes())?;
         Ok(Status::Done)
     }
 

@@ -16,7 +16,7 @@ use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
     Alignment, Calibration, Claimed, Covered, Extent, Informs, Judged, Judgements, LookedUp,
     MOST_COMPARED, Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow,
-    candidates, chance, judge, kept, merge, name_words, rank, works,
+    candidates, judge, kept, merge, name_words, rank, works,
 };
 use lapidary_language::Language;
 use lapidary_store::{
@@ -416,26 +416,12 @@ impl Answered<'_> {
             .count() as u32
     }
 
-    /// Number of gems that were looked up, without the common ones.
-    fn counted(&self, common: &HashSet<Gem>) -> usize {
-        let gems = self.question.probes.iter().map(|probe| probe.placed.gem);
-        gems.filter(|gem| !common.contains(gem)).count()
-    }
-
     fn is_common(&self, common: u32) -> bool {
         2 * common >= kept(self.asked.gems)
     }
 
     fn is_short(&self) -> bool {
         (self.asked.gems.len() as u32) < self.asked.rule.fewest()
-    }
-
-    /// Expected number of unrelated books that have `common` gems in common. Any of the probes may match by chance. The gems
-    /// of signatures are no random numbers: texts share their frequent words and phrases.
-    fn chance(&self, probes: usize, common: u32) -> Option<f64> {
-        let recipe = self.asked.recipe;
-        (!recipe.is_signature())
-            .then(|| chance(&self.sizes, probes as u32, common, recipe.gem_bits()))
     }
 
     /// Whether spans say where the texts match. Those of signatures do if all their gems are of paragraphs.
@@ -455,16 +441,6 @@ impl Answered<'_> {
             library: library.clone(),
             passages: passages.collect(),
         }
-    }
-
-    /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
-    fn error(&self, query: &LookedUp<'_>, among: u64, evidence: f64) -> Option<f64> {
-        Calibration::built_in().error_probability(
-            self.asked.recipe.name(),
-            kept(query.probes()),
-            among,
-            evidence,
-        )
     }
 
     /// A caveat about the answer in this recipe. `common`: the number of gems that did not count.
@@ -508,7 +484,7 @@ struct ShownMatches {
     covered: Option<f64>,
     /// The recipe behind the verdict, whose figures the report has.
     recipe: usize,
-    error_probability: Option<f64>,
+    e_value: Option<f64>,
 }
 
 /// What the index says to a query in all recipes.
@@ -559,10 +535,10 @@ impl Answering<'_> {
             left_out,
             covered,
             recipe: at,
-            error_probability,
+            e_value,
         } = self.shown_matches(ranked, options)?;
         let main = &self.in_recipes[at];
-        let (commons, common) = self.common_gems();
+        let common = self.common_gems();
         let mut notes = self.notes(options.language, &common, uncompared);
         notes.extend(left_out);
         Ok(Report {
@@ -578,12 +554,11 @@ impl Answering<'_> {
             allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
             day: self.checking.day,
             rule: main.asked.rule,
-            chance: main.chance(main.counted(&commons[at]), main.asked.rule.fewest()),
             total,
             informing,
             uncompared,
             disabled,
-            error_probability,
+            e_value,
             matches,
             disguise: None,
             filed: None,
@@ -602,8 +577,8 @@ impl Answering<'_> {
         let decisive = to_show.decisive.clone();
         let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
         let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
-        let error_probability = match &decisive {
-            Some(decisive) => self.error_of_verdict(decisive, &matches)?,
+        let e_value = match &decisive {
+            Some(decisive) => self.e_value_of_verdict(decisive, &matches)?,
             None => None,
         };
         self.cover(&hidden, &mut covering)?;
@@ -612,7 +587,7 @@ impl Answering<'_> {
             left_out,
             covered: covering.share(),
             recipe: decisive.as_ref().map_or(0, first_recipe),
-            error_probability,
+            e_value,
         })
     }
 
@@ -713,18 +688,13 @@ impl Answering<'_> {
         Ok(())
     }
 
-    /// The common gems in each recipe that decides, and how many gems of the query are among them.
-    fn common_gems(&self) -> (Vec<HashSet<Gem>>, Vec<u32>) {
-        let commons: Vec<HashSet<Gem>> = self
-            .deciding()
-            .iter()
-            .map(|of| of.common(self.checking.deciding))
-            .collect();
-        let counted = self.in_recipes.iter().zip(&commons);
-        let counted = counted
-            .map(|(of, common)| of.count(|probe| common.contains(&probe.placed.gem)))
-            .collect();
-        (commons, counted)
+    /// How many gems of the query are common, in each recipe that decides.
+    fn common_gems(&self) -> Vec<u32> {
+        let of_recipe = |of: &Answered<'_>| {
+            let common = of.common(self.checking.deciding);
+            of.count(|probe| common.contains(&probe.placed.gem))
+        };
+        self.deciding().iter().map(of_recipe).collect()
     }
 
     /// Adds the claims of rivals that are not shown.
@@ -763,7 +733,7 @@ impl Answering<'_> {
             books.claims.insert(number, claim);
             let sketch = (first_recipe(&found), Sketch::of(&gems));
             let by_gems = (record.bytes == 0).then_some(number);
-            let found = self.shown_match(found, record, alignment, gems.len(), options.detail);
+            let found = self.shown_match(found, record, alignment, options.detail);
             if shown.add(found, decisive == Some(number)) {
                 books.sketches.push(sketch);
                 books.by_gems.push(by_gems);
@@ -777,16 +747,15 @@ impl Answering<'_> {
         Ok((matches, left_out))
     }
 
-    /// A match as a report shows it. `gems`: the number of the book's gems.
+    /// A match as a report shows it.
     fn shown_match(
         &self,
         found: Judged,
         record: Record,
         alignment: Alignment,
-        gems: usize,
         detail: bool,
     ) -> Match {
-        let (answered, query) = self.of_match(&found);
+        let (answered, _) = self.of_match(&found);
         let has_places = answered.has_places(&alignment.spans);
         let relation = if found.identical {
             Some(Relation::SameText)
@@ -795,12 +764,12 @@ impl Answering<'_> {
         } else {
             has_places.then_some(alignment.relation)
         };
+        let e_value = self.e_value(&found, &alignment);
         let Alignment {
             spans, evidence, ..
         } = alignment;
         Match {
-            chance: answered.chance(query.probes().len(), found.score.common),
-            error_probability: answered.error(query, gems as u64, evidence),
+            e_value,
             book: BookRef::on(self.checking.day, record),
             recipes: self.names(found.recipes),
             work: 0,
@@ -821,21 +790,33 @@ impl Answering<'_> {
         }
     }
 
-    /// Upper bound on the probability that a verdict which rests on this match is wrong. Each recipe that was asked could
-    /// have accused another book, so their probabilities add up. `shown`: the matches that were compared already.
-    fn error_of_verdict(&self, found: &Judged, shown: &[Match]) -> Result<Option<f64>, StoreError> {
+    /// How many unrelated books are expected to match as well. Each recipe that was asked could find some. An identical text
+    /// is no accident.
+    fn e_value(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
         let (answered, query) = self.of_match(found);
+        let fit = Calibration::built_in().of(answered.asked.recipe.name());
+        let fit = fit.filter(|_| !found.identical)?;
+        let query = query.probes().len() as u64;
+        let index = answered.sizes.classes.iter().map(|class| class.gems).sum();
+        let in_recipe = fit.e_value(query, index, alignment.segment_score);
+        Some(in_recipe * self.checking.asked.len() as f64)
+    }
+
+    /// That of the match behind the verdict. `shown`: the matches that were compared already.
+    fn e_value_of_verdict(
+        &self,
+        found: &Judged,
+        shown: &[Match],
+    ) -> Result<Option<f64>, StoreError> {
         let compared = shown.iter().find(|shown| {
             shown.book.library == found.key.library.as_str()
                 && shown.book.id == found.key.id.as_str()
         });
-        let evidence = match compared {
-            Some(shown) => shown.evidence,
-            None => query.aligned(found.number)?.evidence,
-        };
-        let all_gems = answered.sizes.classes.iter().map(|class| class.gems).sum();
-        let error = answered.error(query, all_gems, evidence);
-        Ok(error.map(|error| (error * self.deciding as f64).min(1.0)))
+        if let Some(compared) = compared {
+            return Ok(compared.e_value);
+        }
+        let (_, query) = self.of_match(found);
+        Ok(self.e_value(found, &query.aligned(found.number)?))
     }
 }
 

@@ -1,5 +1,5 @@
 //! Matching: from the gems of a query to the books that match it. Decides what matches (`judge`), and computes how much
-//! is shared, where, how the texts relate, the resulting rights and the role of chance.
+//! is shared, where, how the texts relate, the resulting rights, and how rare such a match is by accident.
 //!
 //! Everything here is arithmetic on gems and rights, apart from what judging reads through a [`Reader`].
 //!
@@ -20,7 +20,6 @@
 
 mod align;
 mod calibration;
-mod chance;
 mod collage;
 mod covered;
 mod exact;
@@ -31,8 +30,7 @@ mod question;
 mod works;
 
 pub use align::{Alignment, Claimed, Extent, Range, Relation, Span, align};
-pub use calibration::{Calibration, Level};
-pub use chance::chance;
+pub use calibration::{Calibration, Fit};
 pub use collage::{SharedWork, is_collage, name_words};
 pub use covered::Covered;
 pub use exact::memory_to_compare;

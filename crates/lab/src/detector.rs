@@ -1,17 +1,11 @@
 //! Detectors, which an evaluation measures: a recipe of this program with its rule, or another program.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use jiff::civil::Date;
-use lapidary_gems::{Recipe, RecipeName};
+use lapidary_gems::Recipe;
 
 use super::EvaluateError;
-use lapidary_catalogue::api::Report;
-use lapidary_catalogue::{
-    Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text,
-};
-use lapidary_checking::RuleChanges;
+use lapidary_catalogue::{Catalogue, CatalogueError, Content, NewEntry, Text};
 use lapidary_store::{Actor, BookKey, Library, Rights};
 
 /// Finds the numbers of the books in its index that a text matches.
@@ -33,14 +27,6 @@ impl BookIndex {
         catalogue.by(Actor::Local).recipes().ensure(recipes)?;
         let library = "books".parse().map_err(CatalogueError::from)?;
         Ok(Self { catalogue, library })
-    }
-
-    /// The same index with changes to the default rule.
-    pub(super) fn with_rule(self, rule: RuleChanges) -> Self {
-        Self {
-            catalogue: self.catalogue.with_rule(rule),
-            ..self
-        }
     }
 
     /// Adds these books on all cores. `text` reads the text of a book.
@@ -72,31 +58,6 @@ impl BookIndex {
             id: book.to_string().parse().map_err(CatalogueError::from)?,
         };
         Ok(NewEntry::new(key, Rights::Protected, Content::text(text)))
-    }
-
-    /// The number of gems of all its books, by recipe.
-    pub(super) fn gems(&self) -> Result<BTreeMap<RecipeName, u64>, EvaluateError> {
-        let recipes = self.catalogue.stats()?.recipes;
-        Ok(recipes
-            .into_iter()
-            .map(|stats| (stats.recipe, stats.gems))
-            .collect())
-    }
-
-    /// Checks a text, with no limit on the number of matches.
-    pub(super) fn report(&self, recipe: &Recipe, text: String) -> Result<Report, EvaluateError> {
-        let options = CheckOptions {
-            recipes: Recipes::Named(vec![recipe.name().clone()]),
-            limit: usize::MAX,
-            detail: false,
-            // No rights expire, so any day will do.
-            day: Some(Date::constant(2000, 1, 1)),
-            ..CheckOptions::default()
-        };
-        Ok(self
-            .catalogue
-            .checks()
-            .report(&Query::text(text), &options)?)
     }
 }
 

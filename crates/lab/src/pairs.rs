@@ -140,6 +140,11 @@ impl Pairs {
         Self { rows, kin, apart }
     }
 
+    /// Whether two books are the same, or related directly or via others, in whatever way.
+    pub(super) fn is_related(&self, a: usize, b: usize) -> bool {
+        self.kin[a] == self.kin[b] || self.apart.contains(&(a, b))
+    }
+
     /// The group of related books that a book belongs to, identified by the lowest book number in it.
     pub(super) fn group(&self, book: usize) -> usize {
         self.kin[book]

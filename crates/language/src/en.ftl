@@ -16,12 +16,6 @@ bytes = { $number } { $number ->
     [one] byte
    *[other] bytes
 }
-# $number (Decimal)
-millions = { $number } million
-# $number (Decimal)
-billions = { $number } billion
-# $number (Decimal)
-trillions = { $number } trillion
 # $start (Number), $end (Number)
 place_bytes = bytes { $start } to { $end }
 # $start (Number), $end (Number)
@@ -65,11 +59,6 @@ name_gems = gems
 common_gems = { $number } of them in too many books of a library to count
 # $number (Number)
 allowed_gems = { $number } of them allowed
-# $odds (String)
-error_below = measured false-alarm rate: below 1 in { $odds }
-error_unknown = false-alarm rate: unknown, since too few unrelated books were measured
-# $recipe (String)
-error_not_measured = false-alarm rate: not measured for recipe { $recipe }
 # $number (Number)
 disabled_books = { $number } { $number ->
     [one] disabled book
@@ -235,21 +224,17 @@ rule_score = and { $share } of both texts together
 # $few (Number), $share (String)
 rule_share_of_few = ({ $share } with fewer than { $few })
 # $number (Number)
-by_chance_books = by chance alone, about { $number } { $number ->
-    [one] unrelated book
-   *[other] unrelated books
-} would have as many
-# $odds (String)
-by_chance_once = by chance alone: once in { $odds } checks like this one
-by_chance_never = by chance alone: practically never
+accident_in_this = by accident, about { $number } unrelated { $number ->
+    [one] book
+   *[other] books
+} would match like this in an index of this size
+# $indexes (Number)
+accident_once = a match like this by accident is to be expected once in { $indexes } indexes of this size
+accident_never = a match like this by accident is not to be expected in a million indexes of this size
 # $evidence (String)
 evidence = evidence { $evidence }
 # $recipes (String), $evidence (String)
 evidence_of = { $recipes }: evidence { $evidence }
-# $evidence (String), $odds (String)
-evidence_rare = { $evidence }; fewer than 1 in { $odds } unrelated books has as much
-# $evidence (String)
-evidence_usual = { $evidence }, as unrelated books have
 
 ## Caveats
 

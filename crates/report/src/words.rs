@@ -91,15 +91,10 @@ pub(super) fn subject(
     format!("{name}: {}", parts.join(", "))
 }
 
-/// The report's only measure of certainty: the upper bound on the probability that the verdict is a false alarm. `None` if
-/// the verdict accuses nobody.
+/// The report's only measure of certainty: how often a match like the one behind the verdict is an accident. `None` if that is
+/// not known, or if the text is identical.
 pub(super) fn certainty(language: Language, report: &Report) -> Option<String> {
-    match report.error_probability {
-        Some(error) if error < 0.5 => Some(language.error_below(&many(language, error.recip()))),
-        Some(_) => Some(language.error_unknown()),
-        None if report.verdict == Rights::Unknown => None,
-        None => Some(language.error_not_measured(&language.quoted(report.recipe.as_str()))),
-    }
+    report.e_value.map(|expected| accident(language, expected))
 }
 
 /// How much of the text and of the book is common to both.
@@ -142,7 +137,7 @@ pub(super) fn rule(language: Language, report: &Report) -> String {
             language.rule_share_of_few(Rule::FEW.into(), &share)
         );
     }
-    with_odds(language, rule, report.chance)
+    rule
 }
 
 /// The number of disabled books that would match otherwise.
@@ -276,87 +271,36 @@ pub(super) fn place(language: Language, extent: &Extent, at: Option<&Located>) -
     }
 }
 
-/// The expected number of unrelated books with this many common gems, in words.
-///
-/// A small number is also the probability that a check finds any such book, which is easier to understand.
-pub(super) fn odds(language: Language, expected: f64) -> String {
+/// How many unrelated books are expected to match as well, in words. A small number is also the probability that one does,
+/// which is easier to understand.
+pub(super) fn accident(language: Language, expected: f64) -> String {
+    let indexes = expected.recip();
     if expected >= 0.5 {
-        language.by_chance_books(expected.round() as u64)
-    } else if expected > 0.0 {
-        language.by_chance_once(&many(language, expected.recip()))
+        language.accident_in_this(expected.round() as u64)
+    } else if indexes < 1e6 {
+        language.accident_once(two_digits(indexes))
     } else {
-        language.by_chance_never()
+        language.accident_never()
     }
 }
 
-fn with_odds(language: Language, figures: String, expected: Option<f64>) -> String {
-    match expected {
-        Some(expected) => format!("{figures}; {}", odds(language, expected)),
-        None => figures,
-    }
-}
-
-/// The evidence of a match, and the role of chance, as far as they are known.
+/// The evidence of a match, and how often one like it is an accident.
 pub(super) fn figures(language: Language, found: &Match) -> String {
-    with_odds(language, evidence(language, found), found.chance)
-}
-
-/// The evidence of a match, with the upper bound on the probability that an unrelated book has as much.
-fn evidence(language: Language, found: &Match) -> String {
     let evidence = language.decimal(found.evidence, 1);
     let evidence = match found.recipes.len() {
         1 => language.evidence(&evidence),
         _ => language.evidence_of(&recipes(language, &found.recipes), &evidence),
     };
-    match found.error_probability {
+    match found.e_value {
+        Some(expected) => format!("{evidence}; {}", accident(language, expected)),
         None => evidence,
-        Some(error) if error < 0.5 => {
-            language.evidence_rare(&evidence, &many(language, error.recip()))
-        }
-        Some(_) => language.evidence_usual(&evidence),
     }
 }
 
-/// A large number rounded to two digits, in words up to trillions.
-pub(super) fn many(language: Language, number: f64) -> String {
-    type Unit = (f64, fn(Language, f64) -> String);
-    const UNITS: [Unit; 3] = [
-        (1e12, Language::trillions),
-        (1e9, Language::billions),
-        (1e6, Language::millions),
-    ];
-    if number >= 1e15 {
-        return format!(
-            "10{}",
-            superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32)
-        );
-    }
-    if let Some((unit, said)) = UNITS.into_iter().find(|(unit, _)| number >= *unit) {
-        let times = number / unit;
-        return said(
-            language,
-            if times < 9.95 {
-                (times * 10.0).round_ties_even() / 10.0
-            } else {
-                times.round()
-            },
-        );
-    }
-    let step = if number < 100.0 {
-        1.0
-    } else {
-        10_f64.powf(number.log10().floor() - 1.0)
-    };
-    language.number(((number / step).round() * step) as u64)
-}
-
-pub(super) fn superscript(number: u32) -> String {
-    let raised = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number
-        .to_string()
-        .bytes()
-        .map(|digit| raised[usize::from(digit - b'0')])
-        .collect()
+/// Rounds a number to two digits.
+fn two_digits(number: f64) -> u64 {
+    let step = 10_f64.powf((number.log10().floor() - 1.0).max(0.0));
+    ((number / step).round() * step) as u64
 }
 
 /// The total number of gems, if `common` of them are this share.

@@ -31,7 +31,7 @@ pub type Each<'a> = &'a mut dyn FnMut(Gem, Option<&[BookNo]>);
 ///   [`coverage`](Self::coverage), [`sizes`](Self::sizes), and how many books of a library have a gem
 ///   ([`LibraryTally::holders`](super::LibraryTally::holders), [`LibraryTally::common`](super::LibraryTally::common))
 ///   have every change acknowledged before the snapshot was taken, and may have later ones. They decide weights and
-///   chances, which no single book changes noticeably.
+///   E-values, which no single book changes noticeably.
 ///
 /// Two books may be seen at different moments: no check compares them with each other, and each line of an export is
 /// independent.

@@ -204,7 +204,7 @@ impl Coverage {
     }
 }
 
-/// Distribution of gem counts over the books. All chance estimates are based on it.
+/// Distribution of gem counts over the books. E-values are based on it.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// `classes[i]` counts the books with `2^(i-1) .. 2^i` gems (`classes[0]`: without gems) and their total gems.

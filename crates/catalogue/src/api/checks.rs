@@ -146,7 +146,7 @@ pub struct Report {
     /// match was found only by a signature that does not tell where in the text it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<f64>,
-    /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.
+    /// The recipe behind the verdict. The number of gems, the rule and the E-value are of this recipe.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
     /// All recipes that were used, without those that only books which inform need.
@@ -172,10 +172,6 @@ pub struct Report {
     pub day: Date,
     /// The rule that decides what is a match.
     pub rule: Rule,
-    /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance. Absent with a
-    /// signature: texts share frequent words and phrases, so its gems are not random. Books that only inform are included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chance: Option<f64>,
     /// Number of matching books, including those not shown, but without those that only inform.
     pub total: usize,
     /// Number of matching books that are only information: they decide nothing ([`Match::informs`]).
@@ -188,12 +184,9 @@ pub struct Report {
     /// Number of disabled books that would match. They do not count. Those that would only inform are left out.
     #[serde(default)]
     pub disabled: usize,
-    /// Upper bound on the probability that the verdict is wrong: that any book of the index, though unrelated to the
-    /// text, reaches the evidence of the best match behind the verdict. It holds with 95 % confidence, measured on
-    /// unrelated books, and is close to 1 if too few were measured for an index of this size. Absent if no match
-    /// decides the verdict, or if the recipe was not measured.
+    /// That of the match behind the verdict ([`Match::e_value`]). Absent if no match decides the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_probability: Option<f64>,
+    pub e_value: Option<f64>,
     /// The matches, best first. Those that only inform come last.
     pub matches: Vec<Match>,
     /// Signs of disguise in the text. Absent if there are none, and for a list of gems.
@@ -346,17 +339,15 @@ pub struct Match {
     /// match regardless of its gems.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub identical: bool,
-    /// Expected number of unrelated books in this index that reach as many common gems by chance. Absent with a signature.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chance: Option<f64>,
     /// Combined weight of the common gems. A gem found only in this book weighs 1; the more books have it, the less
     /// it weighs. An isolated gem, out of sequence with the others, weighs half.
     #[serde(default)]
     pub evidence: f64,
-    /// Upper bound on the probability that an unrelated book of this size reaches this evidence. It holds with 95 %
-    /// confidence, measured on unrelated books. Absent if the recipe was not measured.
+    /// How many unrelated books of an index of this size are expected to match as well as this, by accident: an upper bound,
+    /// fitted to unrelated books. Below 0.01, it is also the probability that one does. Absent if the text is identical, and
+    /// with a signature. Books that only inform are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error_probability: Option<f64>,
+    pub e_value: Option<f64>,
     /// The matching parts; empty unless the check asked for detail, and if it is not known where they are.
     pub spans: Vec<Span>,
     /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.

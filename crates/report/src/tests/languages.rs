@@ -24,16 +24,13 @@ fn full() -> Report {
         report.allowed_gems,
     ) = (1_300, 2, 3, 1);
     (report.rule.min_support, report.rule.min_share) = (2.0, 0.03);
+    (report.e_value, report.matches[0].e_value) = (Some(2.5e-10), Some(1.3e-4));
     (
-        report.error_probability,
-        report.matches[0].error_probability,
-    ) = (Some(2.5e-10), Some(1.3e-4));
-    (
-        report.matches[1].error_probability,
+        report.matches[1].e_value,
         report.matches[1].work,
         report.matches[1].allowed,
     ) = (Some(1.0), 1, true);
-    (report.matches[2].chance, report.matches[2].book.title) = (Some(1.7), None);
+    (report.matches[2].e_value, report.matches[2].book.title) = (Some(1.7), None);
     report.matches[3].spans[0].query.bytes = None;
     (report.informing, report.matches[3].informs) = (3, Some(Informs::UntrustedLibrary));
     for (found, relation) in report.matches.iter_mut().zip([
@@ -165,7 +162,7 @@ fn nothing_is_left_untranslated() {
                 ..report.clone()
             };
             for (of, error) in few.matches.iter_mut().zip([Some(1.0)]) {
-                (of.book.rights, few.error_probability) = (verdict, error);
+                (of.book.rights, few.e_value) = (verdict, error);
             }
             said.push(printed_in(Russian, 80, "роман", &few, None));
         }

@@ -4,7 +4,7 @@ use lapidary_gems::Trick;
 
 use super::{disguised, example, extent, found, page, printed, report};
 use crate::terminal::map;
-use crate::words::{many, odds};
+use crate::words::accident;
 use crate::{PageTexts, print_report};
 use lapidary_catalogue::api::{Disguise, HiddenText};
 use lapidary_extract::{HiddenCount, Hiding};
@@ -16,8 +16,7 @@ fn nothing_found() {
     let expected = "\
 unknown: nothing in the catalogue matches
     novel.txt: 50,000 bytes, 20 gems
-    method: recipe 'documented'; a match takes 3 gems in common; by chance
-    alone: once in 77,000 checks like this one
+    method: recipe 'documented'; a match takes 3 gems in common
 
 ";
     assert_eq!(
@@ -31,7 +30,8 @@ fn one_match() {
     let expected = "\
 PROTECTED: 38 % of this text is in protected books
     novel.txt: 50,000 bytes, 20 gems
-    measured false-alarm rate: below 1 in 50
+    a match like this by accident is not to be expected in a million indexes of
+    this size
 
 1. The Sea
     A. Author, B. Author
@@ -42,15 +42,14 @@ PROTECTED: 38 % of this text is in protected books
     book  ███████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
 
 Method
-    recipe 'documented'; a match takes 3 gems in common; by chance alone: once
-    in 77,000 checks like this one
-    1. evidence 14.5; fewer than 1 in 7,700 unrelated books has as much; by
-    chance alone: once in 4 billion checks like this one
+    recipe 'documented'; a match takes 3 gems in common
+    1. evidence 14.5; a match like this by accident is to be expected once in
+    7,700 indexes of this size
 
 ";
     let mut report = report(vec![found(Some("The Sea"), Rights::Protected)]);
-    report.error_probability = Some(0.02);
-    report.matches[0].error_probability = Some(1.3e-4);
+    report.e_value = Some(2e-9);
+    report.matches[0].e_value = Some(1.3e-4);
     assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
 }
 
@@ -58,20 +57,13 @@ Method
 #[test]
 fn one_measure_of_certainty() {
     let mut report = report(vec![found(Some("The Sea"), Rights::Protected); 2]);
-    report.matches[0].error_probability = Some(1.3e-4);
-    let table = [
-        (Some(0.02), "measured false-alarm rate: below 1 in 50"),
-        (
-            Some(1.0),
-            "false-alarm rate: unknown, since too few unrelated books were measured",
-        ),
-        (
-            None,
-            "false-alarm rate: not measured for recipe 'documented'",
-        ),
-    ];
-    for (error, expected) in table {
-        report.error_probability = error;
+    report.matches[0].e_value = Some(1.3e-4);
+    for (e_value, expected) in [
+        (2e-9, "not to be expected in a million indexes"),
+        (0.02, "to be expected once in 50 indexes"),
+        (1.7, "about 2 unrelated books would match like this"),
+    ] {
+        report.e_value = Some(e_value);
         let text = printed(120, "novel.txt", &report, Some(50_000));
         let page = page(
             English,
@@ -83,10 +75,10 @@ fn one_measure_of_certainty() {
         for (shown, heading) in [(text, "\nMethod\n"), (page, "<h2>Method</h2>")] {
             let (before, method) = shown.split_once(heading).expect("a method");
             assert!(
-                before.contains(expected) && before.matches("rate").count() == 1,
+                before.contains(expected) && before.matches("accident").count() == 1,
                 "{shown}"
             );
-            for figure in ["chance", "evidence", "unrelated books has"] {
+            for figure in ["evidence", "once in 7,700 indexes"] {
                 assert!(
                     !before.contains(figure) && method.contains(figure),
                     "{figure}: {shown}"
@@ -100,7 +92,7 @@ fn one_measure_of_certainty() {
 fn narrow_long_and_missing() {
     let mut untitled = found(None, Rights::Unknown);
     untitled.book.authors.clear();
-    untitled.chance = Some(1.7);
+    untitled.e_value = Some(1.7);
     untitled.spans.clear();
     let long = "A Very Long Title ".repeat(20);
     let mut report = report(vec![found(Some(&long), Rights::PublicDomain), untitled]);
@@ -111,8 +103,6 @@ public domain: this text, or part of it,
 is in a book in the public domain
     gems: 20 gems, 2 of them in too many
     books of a library to count
-    false-alarm rate: not measured for
-    recipe 'documented'
     note: the catalogue is being
     re-indexed
 
@@ -136,14 +126,11 @@ Very Long Title A Very Long Title A Ver…
 
 Method
     recipe 'documented'; a match takes 3
-    gems in common; by chance alone:
-    once in 77,000 checks like this one
-    1. evidence 14.5; by chance alone:
-    once in 4 billion checks like this
-    one
-    2. evidence 14.5; by chance alone,
-    about 2 unrelated books would have
-    as many
+    gems in common
+    1. evidence 14.5
+    2. evidence 14.5; by accident, about
+    2 unrelated books would match like
+    this in an index of this size
 
 ";
     assert_eq!(printed(40, "gems", &report, None), expected);
@@ -157,8 +144,7 @@ unknown: nothing in the catalogue matches
     This text is disguised: 1,204 letters of another script in 38 % of the words
 
 Method
-    recipe 'documented'; a match takes 3 gems in common; by chance alone: once
-    in 77,000 checks like this one
+    recipe 'documented'; a match takes 3 gems in common
     letters of another script, bytes 1,204 to 1,213: …in the box lay the
     tr[е=U+0435]asure, and…
 
@@ -377,45 +363,27 @@ fn colours_only_when_asked() {
 }
 
 #[test]
-fn chance_in_words() {
-    let table = [
-        (
-            123.4,
-            "by chance alone, about 123 unrelated books would have as many",
-        ),
-        (
-            0.6,
-            "by chance alone, about 1 unrelated book would have as many",
-        ),
-        (0.3, "by chance alone: once in 3 checks like this one"),
-        (
-            2.5e-10,
-            "by chance alone: once in 4 billion checks like this one",
-        ),
-        (0.0, "by chance alone: practically never"),
-        (
-            5e-324,
-            "by chance alone: once in 10³⁰⁸ checks like this one",
-        ),
-    ];
-    for (expected_books, words) in table {
-        assert_eq!(odds(English, expected_books), words);
-    }
-}
-
-#[test]
-fn numbers_in_words() {
-    let table = [
-        (12.0, "12"),
-        (1_234.0, "1,200"),
-        (999_999.0, "1,000,000"),
-        (1.25e6, "1.2 million"),
-        (43e9, "43 billion"),
-        (7e12, "7 trillion"),
-        (3e23, "10²³"),
-    ];
-    for (number, words) in table {
-        assert_eq!(many(English, number), words);
+fn accidents_in_words() {
+    let once = |indexes: &str| {
+        format!(
+            "a match like this by accident is to be expected once in {indexes} indexes of this size"
+        )
+    };
+    let in_this = |books: &str| {
+        format!("by accident, about {books} would match like this in an index of this size")
+    };
+    let never =
+        "a match like this by accident is not to be expected in a million indexes of this size";
+    for (expected, words) in [
+        (123.4, in_this("123 unrelated books")),
+        (0.6, in_this("1 unrelated book")),
+        (0.3, once("3")),
+        (1.0 / 1_234.0, once("1,200")),
+        (1.1e-6, once("910,000")),
+        (1e-6, never.to_owned()),
+        (0.0, never.to_owned()),
+    ] {
+        assert_eq!(accident(English, expected), words);
     }
 }
 
