@@ -321,7 +321,7 @@ mod tests {
         // Each common gem is followed by another one in at most 3 of 1,000 pairs, or 13.1 if 7 were seen.
         for (two, five, expected) in [
             (0, 0, (1.0 + 1_000.0 / 2.996_f64).ln()),
-            (7, 0, (1_052.6 / 13.15_f64).ln()),
+            (7, 0, (1.0 + 1_000.0 / 13.15_f64).ln()),
             (0, 1, (1_052.6 / 4.744_f64).ln() / 4.0),
         ] {
             let found = slope(&scores(two, five));
