@@ -13,6 +13,8 @@ const COVERED: f64 = 0.5;
 /// Two texts that contain each other are the same if one is covered at least this much as the other. Otherwise the less
 /// covered one has more in it, as a collection has.
 const ALIKE: f64 = 0.8;
+/// Texts share more than quotations if these cover at least this share of one of them.
+const MUCH: f64 = 0.125;
 /// A run of gems with gaps is one passage if the gaps are spread evenly, as in a copy that was changed everywhere. If a
 /// common gem follows another one more often than this, compared with all gems of the run, it is quotations with other text
 /// between them. Copies with changed letters, words or order have 1.0 to 1.25, and quotations of 600 characters that make up
@@ -207,6 +209,7 @@ fn relation(runs: &[GemRun], query: usize, book: usize, recipe: &Recipe) -> Rela
         (true, true) => Relation::SameText,
         (true, false) => Relation::PartOfBook,
         (false, true) => Relation::ContainsBook,
+        (false, false) if covered_of_query.max(covered_of_book) >= MUCH => Relation::Overlap,
         (false, false) if are_quotations(runs, recipe) => Relation::Quotations,
         (false, false) => Relation::Overlap,
     }
