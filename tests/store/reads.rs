@@ -2,8 +2,8 @@
 
 use lapidary_gems::Gem;
 use lapidary_store::{
-    Actor, Administration as _, BookId, Condition, Library, LibraryTally, Snapshot, Store as _,
-    UNWATCHED,
+    Actor, Administration as _, BookId, Condition, Library, LibraryTally, Limits, Snapshot,
+    Store as _, UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -13,6 +13,7 @@ use crate::store::support::{ALL, alone, create, gem, key, placed, recipe_name, s
 on_every_engine! {
     a_gem_given_twice_counts_once
     a_gem_in_more_books_than_the_cap_is_common
+    a_gem_is_sooner_common_in_a_library_that_informs
     a_list_may_grow_long_and_short_again
     a_walk_goes_on_behind_an_id
 }
@@ -147,6 +148,35 @@ fn a_gem_in_more_books_than_the_cap_is_common<E: Engine>() {
     ] {
         let found = tally(&*snapshot, asked, cap);
         assert_eq!((found.books, found.common), (books, common(&commons)));
+    }
+}
+
+/// Whether the books are in the changes of the lists or in the lists.
+fn a_gem_is_sooner_common_in_a_library_that_informs<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
+    for library in ["decides", "informs"] {
+        let books = (0..51).map(|i| simple(library, &i.to_string(), [1, 2 + i % 2]));
+        store.put(&Actor::Local, books.collect()).unwrap();
+    }
+    let limits = Limits {
+        cap: 1_000,
+        informing: &["informs".parse().unwrap()].into(),
+        ..ALL
+    };
+    let asked = [1, 2].map(|i| gem("documented", i));
+    for merged in [false, true] {
+        if merged {
+            engine.compact();
+        }
+        let snapshot = store.snapshot();
+        let tally = snapshot.tally(&recipe_name("documented"), &asked, limits);
+        let [decides, informs] = &tally.unwrap().libraries[..] else {
+            panic!("two libraries");
+        };
+        assert_eq!((decides.books.len(), decides.common.len()), (51, 0));
+        assert_eq!(informs.common, asked[..1]);
+        assert_eq!(informs.books.len(), 26, "those of the other gem");
     }
 }
 

@@ -4,7 +4,6 @@
 //! they have in that state. Each library is counted on its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use hashbrown::{HashMap, HashSet};
@@ -86,8 +85,7 @@ pub(super) fn count(
 }
 
 fn cap_of(snapshot: &ClusterSnapshot<'_>, library: u32, limits: Limits<'_>) -> usize {
-    let owners = snapshot.shared.owners.read();
-    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let owners = snapshot.shared.read_owners();
     let name = owners.name(library);
     name.map_or(limits.cap, |name| limits.cap_of(name)) as usize
 }
@@ -104,13 +102,7 @@ fn by_owner(
         .iter()
         .flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
     shared.numbering().learn_owners(listed)?;
-    let owner = |book: &BookNo| {
-        shared
-            .owners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .of(*book)
-    };
+    let owner = |book: &BookNo| shared.read_owners().of(*book);
     for (gem, BucketBooks { books, doubtful }) in lists {
         let mut of_libraries: BTreeMap<u32, BucketBooks> = BTreeMap::new();
         // A number without an owner was never given to a book.
@@ -157,13 +149,13 @@ pub(super) fn holders(
             snapshot,
             lists,
             only,
-            |_,
+            |library,
              gem,
              BucketBooks {
                  mut books,
                  doubtful,
              }| {
-                if books.len() > limits.cap as usize {
+                if books.len() > cap_of(snapshot, library, limits) {
                     return each(gem, None);
                 }
                 books.extend(doubtful);
@@ -299,8 +291,7 @@ fn candidates(
     let mut enough: Vec<Vec<(BookNo, u32)>> = { counts.values() }
         .map(|count| count.with_enough(limits.fewest))
         .collect();
-    let owners = snapshot.shared.owners.read();
-    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let owners = snapshot.shared.read_owners();
     let informs: Vec<bool> = { counts.keys() }
         .map(|library| owners.name(*library))
         .map(|name| name.is_some_and(|name| limits.informing.contains(name)))
@@ -350,8 +341,7 @@ fn present_gems(
 }
 
 fn library_name(snapshot: &ClusterSnapshot<'_>, library: u32) -> Result<Library, StoreError> {
-    let owners = snapshot.shared.owners.read();
-    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let owners = snapshot.shared.read_owners();
     let name = owners.name(library).cloned();
     name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))
 }

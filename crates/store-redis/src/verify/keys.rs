@@ -81,7 +81,6 @@ impl KeyPass<'_, '_> {
         let members: Vec<Vec<Vec<u8>>> = self.0.shared.ask_all(&reads)?;
         for ((_, key), members) in keys.iter().zip(members) {
             for member in members {
-                // All of them end with the number of the book.
                 let Some(book) = book_at_end(&member) else {
                     let key = String::from_utf8_lossy(key);
                     self.0

@@ -5,7 +5,7 @@
 //! index, no reader waits for a long merge, and no extra thread is needed.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::mem::take;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -45,12 +45,12 @@ const CROWDED_BATCH: u64 = 1 << 16;
 #[derive(Default)]
 pub(super) struct MergeCursor(Vec<u8>);
 
-/// Buckets with so many changes that they are merged first, as reads have met them: where their changes begin and end.
+/// Buckets with so many changes that they are merged first, as reads have met them: where their changes begin.
 #[derive(Default)]
-pub(super) struct CrowdedBuckets(Mutex<BTreeMap<Vec<u8>, Vec<u8>>>);
+pub(super) struct CrowdedBuckets(Mutex<BTreeSet<Vec<u8>>>);
 
 impl CrowdedBuckets {
-    fn ranges(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Vec<u8>>> {
+    fn starts(&self) -> MutexGuard<'_, BTreeSet<Vec<u8>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -59,10 +59,9 @@ impl CrowdedBuckets {
         if changes < CROWDED.max(books / PART as usize) {
             return;
         }
-        let bucket = Bucket::of(recipe, gem);
-        let mut ranges = self.ranges();
-        if ranges.len() < MOST_CROWDED {
-            ranges.insert(bucket.start(recipe), bucket.end(recipe));
+        let mut starts = self.starts();
+        if starts.len() < MOST_CROWDED {
+            starts.insert(Bucket::of(recipe, gem).start(recipe));
         }
     }
 }
@@ -83,9 +82,10 @@ pub(super) fn keep_up(
     merge(&snapshot, cursor, 2 * PART * changed)
 }
 
-/// Merges some of the buckets that have too many changes.
+/// Merges some of the buckets that have too many changes. The caller holds the write lock: no change may be written between
+/// the snapshot and the deletion of a range.
 fn merge_crowded(store: &RocksStore) -> Result<(), StoreError> {
-    let crowded = take(&mut *store.crowded.ranges());
+    let crowded = take(&mut *store.crowded.starts());
     if crowded.is_empty() {
         return Ok(());
     }
@@ -94,9 +94,12 @@ fn merge_crowded(store: &RocksStore) -> Result<(), StoreError> {
     let mut merge = Merge::new(&snapshot)?;
     let mut left = crowded.into_iter();
     // Each bucket once: all are read as they were before the first.
-    for (start, end) in left.by_ref() {
-        delta.seek(start);
-        if delta.key().is_some_and(|found| found < end.as_slice()) {
+    for start in left.by_ref() {
+        delta.seek(&start);
+        let Some(key) = delta.key() else { continue };
+        let (recipe, gem, ..) = snapshot.read_delta(key)?;
+        // The number of a recipe that was dropped may be that of another one now, whose buckets begin elsewhere.
+        if Bucket::of(recipe, gem).start(recipe) == start {
             merge.bucket(&mut delta)?;
         }
         if merge.rewritten >= CROWDED_BATCH {
@@ -104,7 +107,10 @@ fn merge_crowded(store: &RocksStore) -> Result<(), StoreError> {
         }
     }
     snapshot.end(&delta)?;
-    store.crowded.ranges().extend(left);
+    store.crowded.starts().extend(left);
+    if merge.rewritten == 0 {
+        return Ok(());
+    }
     merge.write()?;
     // In memory, readers still pass what is deleted.
     let mut options = FlushOptions::default();
@@ -178,6 +184,26 @@ struct Merge<'a> {
     rewritten: u64,
 }
 
+/// The keys of successive changes.
+#[derive(Default)]
+struct SuccessiveKeys {
+    /// All of them, or the first ones if they are so many that they are deleted as one range.
+    first: Vec<Vec<u8>>,
+    /// The last one then.
+    last: Vec<u8>,
+}
+
+impl SuccessiveKeys {
+    fn push(&mut self, key: &[u8]) {
+        if self.first.len() < RANGE {
+            self.first.push(key.to_vec());
+        } else {
+            self.last.clear();
+            self.last.extend_from_slice(key);
+        }
+    }
+}
+
 impl<'a> Merge<'a> {
     fn new(snapshot: &'a RocksSnapshot<'a>) -> Result<Self, StoreError> {
         Ok(Self {
@@ -206,7 +232,7 @@ impl<'a> Merge<'a> {
         let snapshot = self.snapshot;
         let mut merged: Option<(&KnownRecipe, Bucket)> = None;
         let mut changes: Vec<DeltaChange> = Vec::new();
-        let mut keys: Vec<Vec<u8>> = Vec::new();
+        let mut keys = SuccessiveKeys::default();
         while let Some(key) = delta.key() {
             let (recipe, gem, sign, book) = snapshot.read_delta(key)?;
             let bucket = Bucket::of(recipe, gem);
@@ -215,7 +241,7 @@ impl<'a> Merge<'a> {
                 break;
             }
             changes.push((schema::rest_of(recipe, gem), sign, book));
-            keys.push(key.to_vec());
+            keys.push(key);
             delta.next();
         }
         let Some((recipe, bucket)) = merged else {
@@ -228,16 +254,16 @@ impl<'a> Merge<'a> {
     }
 
     /// Deletes successive changes. If they are many, that is one range: readers would pass each mark of a deletion.
-    fn delete(&mut self, mut keys: Vec<Vec<u8>>) {
+    fn delete(&mut self, SuccessiveKeys { first, mut last }: SuccessiveKeys) {
         let family = self.snapshot.family(Family::Delta);
-        if keys.len() < RANGE {
-            for key in keys {
+        if last.is_empty() {
+            for key in first {
                 self.batch.delete_cf(family, key);
             }
-        } else if let Some(mut end) = keys.pop() {
+        } else {
             // Behind the last key.
-            end.push(0);
-            self.batch.delete_range_cf(family, keys.swap_remove(0), end);
+            last.push(0);
+            self.batch.delete_range_cf(family, &first[0], &last);
         }
     }
 
@@ -476,6 +502,10 @@ mod tests {
                     for gem in [0, 1, 7] {
                         store.crowded.note(known, gem_of(gem), 0, CROWDED);
                     }
+                    // As of a recipe that was dropped, and had this number.
+                    let mut elsewhere = Bucket::of(known, gem_of(0)).start(known);
+                    elsewhere.push(0);
+                    store.crowded.starts().insert(elsewhere);
                     let _turn = store.turn();
                     merge_crowded(&store).unwrap();
                 }

@@ -134,13 +134,13 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
+        Family::Lists => table.set_block_size(POSTINGS_BLOCK_BYTES),
         // In a small index most buckets hold one posting, and what surrounds it compresses. In a large one, buckets are
         // long and do not compress; then RocksDB stores them as they are.
-        Family::Lists => table.set_block_size(POSTINGS_BLOCK_BYTES),
         Family::Postings => {
             table.set_block_size(POSTINGS_BLOCK_BYTES);
             // A bucket is found by its hash, not by reading through its block, and index entries lie close together: the
-            // time of a check is that of the memory it touches. This takes 5 % of the size of the lists.
+            // time of a check is that of the memory it touches.
             table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
             table.set_data_block_hash_ratio(0.75);
             table.set_block_restart_interval(1);
