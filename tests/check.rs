@@ -8,7 +8,7 @@ use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query,
     Recipes, Text, TextGems,
 };
-use lapidary_checking::{Reason, Relation, RuleChanges, Score, align};
+use lapidary_checking::{Informs, Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem};
 use lapidary_store::{Actor, BookKey, Library, Rights, Validity};
 use proptest::collection::vec;
@@ -710,6 +710,49 @@ fn a_compilation_is_covered_by_its_parts() {
         checked(&catalogue, &common::prose(4, 3_000), &few).covered,
         Some(0.0)
     );
+}
+
+/// A long text that quotes a book here and there is no copy of it. What it quotes is covered, whether the match is shown or not.
+#[test]
+fn what_is_scattered_informs() {
+    let (_folder, catalogue) = hardened_catalogue();
+    let [book, other] = [1, 2].map(|seed| common::prose(seed, 22_000));
+    add(
+        &catalogue,
+        1,
+        Rights::Protected,
+        Content::text(book.clone()),
+    );
+    let [book, other] = [&book, &other].map(|text| text.split(' ').collect::<Vec<_>>());
+    let parts = (0..40).flat_map(|at| {
+        // Not in the order of the book.
+        let quoted = at * 7 % 40 * 550;
+        [&other[at * 550..(at + 1) * 550], &book[quoted..quoted + 50]]
+    });
+    let text = parts
+        .map(|words| words.join(" "))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let shown = checked(&catalogue, &text, &CheckOptions::default());
+    let [found] = &shown.matches[..] else {
+        panic!("{:?}", shown.matches);
+    };
+    assert_eq!(
+        (shown.verdict, shown.reason, shown.total, shown.informing),
+        (Rights::Unknown, Reason::NoneDecides, 0, 1)
+    );
+    assert_eq!(
+        (found.informs, found.relation),
+        (Some(Informs::Scattered), Some(Relation::Quotations))
+    );
+    let covered = shown.covered.expect("it is known");
+    assert!((covered - 50.0 / 600.0).abs() < 0.04, "{covered}");
+    let none_shown = CheckOptions {
+        limit: 0,
+        ..CheckOptions::default()
+    };
+    let hidden = checked(&catalogue, &text, &none_shown);
+    assert_eq!((hidden.matches.len(), hidden.covered), (0, shown.covered));
 }
 
 /// With several recipes, a book is found if any of them finds it, and the verdict is the strictest.

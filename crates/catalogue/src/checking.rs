@@ -713,8 +713,8 @@ impl Answering<'_> {
         Ok(())
     }
 
-    /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
-    /// text to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
+    /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds what of the
+    /// text they have to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
     fn described(
         &self,
         ToShow { matches, decisive }: ToShow,
@@ -843,10 +843,9 @@ impl Covering {
         }
     }
 
-    /// Adds what of the text a match has, too, if that is known, and if the match is protected and could decide.
+    /// Adds what of the text a match has, too, if that is known and counts.
     fn add(&mut self, found: &Judged, answered: &Answered<'_>, alignment: &Alignment) {
-        let counts = matches!(found.informs, None | Some(Informs::Scattered)) && !found.allowed;
-        if !counts || !found.rights.forbids() {
+        if !found.covers() {
             return;
         }
         self.whole |= found.identical;

@@ -113,7 +113,8 @@ impl Copying<&Catalogue> {
         let mut differences = Vec::new();
         for round in 0..ROUNDS {
             let began = Instant::now();
-            let kept = self.copy_all(to, filling, &mut done, watch)?;
+            self.copy_rows(to)?;
+            let kept = self.copy_books(to, filling, &mut done, watch)?;
             if round == 0 {
                 done.kept = kept;
             }
@@ -149,19 +150,13 @@ impl Copying<&Catalogue> {
         Ok(done)
     }
 
-    /// Makes everything in `to` equal. Returns the number of books that were.
-    fn copy_all(
-        &self,
-        to: &Self,
-        filling: bool,
-        done: &mut Copied,
-        watch: Watch<'_>,
-    ) -> Result<u64, CatalogueError> {
+    /// Makes the recipes and tables of `to` equal.
+    fn copy_rows(&self, to: &Self) -> Result<(), CatalogueError> {
         to.match_recipes_of(self)?;
         for table in TABLES.into_iter().chain([Table::Jobs]) {
             self.copy_table(to, table)?;
         }
-        self.copy_books(to, filling, done, watch)
+        Ok(())
     }
 
     fn origin(&self) -> Result<Option<Origin>, CatalogueError> {

@@ -11,7 +11,6 @@ use rayon::prelude::*;
 use super::CatalogueError;
 use super::duplicates::{DuplicateSearch, Halt};
 use crate::duplicate_groups::LeftOut;
-
 use lapidary_store::{BookNo, Limits, Record, StoreError};
 
 /// Number of gems that are looked up together. They take 16 bytes each, and their counters [`COUNTERS`].

@@ -16,7 +16,7 @@ pub fn restore(
     number: Option<u32>,
     watch: Watch<'_>,
 ) -> Result<u32, CatalogueError> {
-    is_free(to)?;
+    refuse_occupied(to)?;
     let failed = |e: std::io::Error| StoreError::Io {
         path: to.display().to_string(),
         detail: e.to_string(),
@@ -56,9 +56,8 @@ pub fn restore(
     Ok(number)
 }
 
-/// # Errors
-/// If there is something in the folder.
-fn is_free(to: &Path) -> Result<(), StoreError> {
+/// Refuses a folder in which there is something.
+fn refuse_occupied(to: &Path) -> Result<(), StoreError> {
     match RocksStore::open(to) {
         Err(StoreError::Missing(_)) => Ok(()),
         Ok(_) | Err(StoreError::InUse { .. } | StoreError::Version { .. }) => {

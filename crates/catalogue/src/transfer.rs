@@ -208,6 +208,7 @@ impl Transfer<Editor<'_>> {
             }
             watch(reading.books, header.books)?;
             let _feed = self.0.feeding.shared();
+            some = last_of_each_key(some);
             if !holds_none {
                 some = self.missing_or_different(some)?;
             }
@@ -219,9 +220,11 @@ impl Transfer<Editor<'_>> {
     }
 
     /// The books that are not in the catalogue exactly like this.
-    fn missing_or_different(&self, books: Vec<NewBook>) -> Result<Vec<NewBook>, CatalogueError> {
+    fn missing_or_different(
+        &self,
+        mut books: Vec<NewBook>,
+    ) -> Result<Vec<NewBook>, CatalogueError> {
         let snapshot = self.0.store.snapshot();
-        let mut books = last_of_each_key(books);
         let is_there = books.par_iter().map(|book| is_there(&*snapshot, book));
         let mut is_there = is_there.collect::<Result<Vec<_>, _>>()?.into_iter();
         books.retain(|_| is_there.next() == Some(false));
@@ -276,7 +279,11 @@ fn is_there(snapshot: &dyn Snapshot, book: &NewBook) -> Result<bool, StoreError>
     let Some(StoredBook { number, .. }) = found.filter(|found| found.record == book.record) else {
         return Ok(false);
     };
-    let stored = snapshot.whole(&[number])?.pop().flatten();
+    let stored = match snapshot.whole(&[number]) {
+        // It is being changed: that of the export is written.
+        Err(StoreError::Changed(_)) => None,
+        stored => stored?.pop().flatten(),
+    };
     Ok(stored.is_some_and(|stored| {
         stored.gems == book.gems
             && stored.text == book.text

@@ -137,6 +137,13 @@ impl Judged {
         decides_now || (earlier.score.common == 0 && self.score.common > 0)
     }
 
+    /// Whether what it has of the text counts as covered. Only that too little is the same may keep it from deciding.
+    #[must_use]
+    pub fn covers(&self) -> bool {
+        let could_decide = matches!(self.informs, None | Some(Informs::Scattered));
+        could_decide && !self.allowed && self.rights.forbids()
+    }
+
     /// Whether it affects the verdict.
     #[must_use]
     pub fn decides(&self) -> bool {
@@ -427,13 +434,13 @@ pub struct ToShow {
 }
 
 impl Ranked {
-    /// Up to `most` matches that others must not publish and that [`Ranked::shown`] leaves out with this limit.
+    /// Up to `most` matches that [cover](Judged::covers) a part of the text and that [`Ranked::shown`] leaves out with this limit.
     #[must_use]
     pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
         self.matches
             .iter()
             .skip(limit)
-            .filter(|found| found.decides() && found.rights.forbids())
+            .filter(|found| found.covers())
             .take(most)
             .cloned()
             .collect()
