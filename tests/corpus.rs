@@ -74,12 +74,16 @@ fn unrelated_books_reach_no_more_than_the_stated_e_values() {
     println!("{}", checked.join("\n"));
     assert_eq!(checked.len(), 5, "{table}");
     for line in checked {
-        let (_, counts) = line.rsplit_once(" checks, ").expect("a number of checks");
+        let (head, counts) = line.rsplit_once(" checks, ").expect("a number of checks");
+        let (_, number) = head.rsplit_once(": ").expect("a number of checks");
+        let number: f64 = number.parse().expect("a number");
         for count in counts.split(", ") {
             let (checks, stated) = count.split_once(" with E <= ").expect("a count");
             let [checks, stated]: [f64; 2] =
                 [checks, stated].map(|number| number.parse().expect("a number"));
-            assert!(checks <= 152.0 * stated + 2.0, "{line}");
+            // With so many accidents expected, there is at least one in this part of the checks.
+            let most = number * (1.0 - (-stated).exp()) + 2.0;
+            assert!(checks <= most, "{line}");
         }
     }
 }
@@ -411,10 +415,19 @@ fn quotations_are_covered_as_far_as_they_go() {
                 let (text, share) = with_passages(&book, &other, length, share);
                 let report = catalogue
                     .checks()
-                    .report(&Query::text(text), &CheckOptions::default());
-                let covered = report.expect("a report").covered.expect("it is known");
+                    .report(&Query::text(text), &CheckOptions::default())
+                    .expect("a report");
+                let covered = report.covered.expect("it is known");
+                // They are not joined, as the parts of a copy are that was changed everywhere.
+                let passages = share * 120_000.0 / length as f64;
+                let spans = report.matches[0].spans.len() as f64;
+                assert!(
+                    length < 600 || spans > 0.7 * passages,
+                    "{spans} of {passages}"
+                );
                 assert!(covered < share + 0.05, "{covered} of {share}");
-                assert!(covered > share - most_missed, "{covered} of {share}");
+                let least = (share - most_missed).max(0.0);
+                assert!(covered > least, "{covered} of {share}");
                 format!("{:.1} {:.1}", 100.0 * share, 100.0 * covered)
             });
             println!("{length}\t{}", shares.join("\t"));

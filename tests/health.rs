@@ -32,6 +32,13 @@ fn a_running_server_is_healthy_until_it_stops() {
         format!("listen = {:?}\n", &url["http://".len()..]),
     );
     run("health --config {}", &[&file]).expect(0);
+    // With a certificate, HTTP is not tried.
+    let told = health(&server, "--certificate any.pem").expect(1);
+    assert!(
+        told.out.starts_with("no answer from https://"),
+        "{}",
+        told.out
+    );
     assert_eq!(server.stop(), Some(0));
     let stopped = run("health --config {}", &[&file]).expect(1);
     assert!(
@@ -55,7 +62,7 @@ fn a_server_that_is_running_but_not_ready_says_why() {
     assert!(full.out.starts_with(&begun), "{}", full.out);
 }
 
-/// As in a container: the server listens on all addresses and has a key, and nobody tells the command either.
+/// As in a container: both read the address from the variable, and only the server knows a key.
 #[test]
 fn a_server_on_all_addresses_is_asked_on_loopback_without_a_key() {
     for (all, loopback) in [("0.0.0.0", "127.0.0.1"), ("[::]", "[::1]")] {

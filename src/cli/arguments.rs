@@ -27,6 +27,7 @@ use super::terminal::{out, tell};
 pub(super) const STORE: &str = "LAPIDARY_STORE";
 
 /// The catalogue to work on.
+// Not the derived group: that would hold `allow_volatile` too, which goes with `store`.
 #[derive(Args)]
 #[group(skip)]
 #[command(group(ArgGroup::new("catalogue").required(env::var_os(STORE).is_none()).args(["data", "store", "server"])))]
@@ -48,7 +49,7 @@ pub(super) struct Target {
 /// Whether a cluster may lose its data.
 #[derive(Args, Debug, Clone, Copy)]
 pub(super) struct VolatileArgument {
-    /// Use a cluster whose nodes do not keep their data on disk, and lose it when they stop
+    /// Accept a cluster whose nodes do not keep their data on disk, so that it is lost when they stop
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_ALLOW_VOLATILE", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     allow_volatile: bool,
 }

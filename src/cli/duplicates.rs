@@ -543,12 +543,6 @@ fn shares(pair: &Pair<u32>) -> [String; 2] {
     [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"))
 }
 
-impl From<csv::Error> for Failure {
-    fn from(error: csv::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 /// Groups with their texts in the order of their names.
 fn by_name(groups: Vec<Found>, known_of: impl Fn(&Record) -> KnownBooks) -> Vec<Found> {
     let groups = groups.into_iter();

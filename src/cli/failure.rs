@@ -22,7 +22,7 @@ pub(super) enum Status {
 }
 
 impl Status {
-    /// Whether some of the input was wrong.
+    /// The status of a command that went on after wrong input, if there was any.
     pub(super) fn of_input(is_wrong: bool) -> Self {
         if is_wrong {
             Self::WrongInput
@@ -165,6 +165,18 @@ impl From<DemoError> for Failure {
             DemoError::Catalogue(error) => error.into(),
             DemoError::Output(error) => error.into(),
             other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+/// Writing a table to standard output failed.
+impl From<csv::Error> for Failure {
+    fn from(error: csv::Error) -> Self {
+        match error.kind() {
+            csv::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                Self::ReaderGone
+            }
+            _ => Self::Failed(error.to_string()),
         }
     }
 }

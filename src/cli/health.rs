@@ -8,11 +8,12 @@ use clap::Args;
 use lapidary::server::settings::{Listen, Settings};
 use lapidary_catalogue::api::{Health, Problem};
 use lapidary_catalogue::client::unanswered;
+use lapidary_catalogue::parse;
 use ureq::tls::TlsConfig;
 use ureq::{Agent, Error};
 
+use super::arguments::read_argument;
 use super::failure::{Failure, Status};
-use super::serve;
 use super::terminal::out;
 
 /// A server that takes longer does not respond.
@@ -23,7 +24,10 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// It asks at the address on which `serve` listens with the same flags, variables and file; on loopback if that is `0.0.0.0` or `[::]`.
 /// It sends no key. If the server has TLS, its certificate is not verified, because the address is this machine's own.
 ///
-/// Exit status: 0 it is; 1 it is not, or does not answer within 4 s; 2 wrong usage.
+/// A server that expects the PROXY protocol of this machine (`proxy-protocol`, with loopback in `trusted-proxies`) does not
+/// answer it.
+///
+/// Exit status: 0 it is running, or ready with `--ready`; 1 it is not, or does not answer within 4 s; 2 wrong usage.
 #[derive(Args)]
 pub(super) struct HealthArgs {
     /// Ask whether it can take requests (`/readyz`), instead of whether it is running (`/healthz`)
@@ -35,7 +39,7 @@ pub(super) struct HealthArgs {
     /// The address and port on which the server listens [default: that of the file, or 127.0.0.1:8093]
     #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<Listen>,
-    /// The server's certificate, if it has TLS. Without it, HTTP is tried first, then HTTPS
+    /// Ask over HTTPS only, as for a server with this certificate, which is not read. Without it, HTTP is tried first, then HTTPS
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_CERTIFICATE")]
     certificate: Option<PathBuf>,
 }
@@ -43,9 +47,7 @@ pub(super) struct HealthArgs {
 impl HealthArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let of_file = match &self.config {
-            Some(file) => serve::read(file)?
-                .try_into()
-                .map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?,
+            Some(file) => read_argument("--config", file, parse::toml::<Settings>)?,
             None => Settings::default(),
         };
         let listen = self.listen.unwrap_or(of_file.listen);
@@ -56,7 +58,7 @@ impl HealthArgs {
         };
         let agent = agent();
         let mut first = None;
-        for address in listen.reachable() {
+        'addresses: for address in listen.reachable() {
             for scheme in schemes {
                 let url = format!("{scheme}://{address}");
                 match ask(&agent, &url, self.ready) {
@@ -68,6 +70,10 @@ impl HealthArgs {
                         first.get_or_insert_with(|| {
                             format!("no answer from {url}: {}", unanswered(&error))
                         });
+                        if matches!(error, Error::Timeout(_)) {
+                            // It would be as late at another address, and the health checks of containers wait no longer.
+                            break 'addresses;
+                        }
                     }
                 }
             }

@@ -68,7 +68,6 @@ pub struct Command {
 /// The commands with arguments.
 macro_rules! commands {
     ($($name:ident($arguments:ty),)*) => {
-        // The help of these commands is the doc comment of their struct, which a doc comment here would replace.
         #[derive(Subcommand)]
         enum Commands {
             $($name($arguments),)*
@@ -94,6 +93,8 @@ macro_rules! commands {
     };
 }
 
+// The help of a command is the doc comment of its struct, which a doc comment here would replace. Commands without arguments are
+// in the macro.
 commands! {
     Serve(serve::ServeArgs),
     Ingest(ingest::IngestArgs),

@@ -152,7 +152,7 @@ fn wrong(why: &dyn Display) -> Failure {
 }
 
 /// Reads a settings file.
-pub(super) fn read(file: &Path) -> Result<Table, Failure> {
+fn read(file: &Path) -> Result<Table, Failure> {
     fs::read_to_string(file)
         .map_err(|error| error.to_string())
         .and_then(|text| {

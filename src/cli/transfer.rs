@@ -37,7 +37,7 @@ pub(super) struct ExportArgs {
 /// Import an export into a catalogue.
 ///
 /// A missing catalogue is created, completely or not at all. In an existing one, books with the same library and id are
-/// replaced.
+/// replaced, unless they are exactly like this already.
 #[derive(Args)]
 pub(super) struct ImportArgs {
     #[command(flatten)]
@@ -136,7 +136,7 @@ impl ImportArgs {
         bar.finish_and_clear();
         let all = count(books, "book", "books");
         let mut out = terminal::out(false);
-        match books - written {
+        match books.saturating_sub(written) {
             0 => writeln!(out, "{all}")?,
             same => writeln!(out, "{all}, {same} of them there already")?,
         }

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
-/// The version, with the commit that it was built from and the day of that commit if the build was told them, as
-/// `scripts/build` does. Only this file depends on them, so a commit compiles nothing but the command line again.
+/// The version, with the commit that it was built from and the day of that commit if the build had them from
+/// variables, which `scripts/build` sets. Only this file depends on them, so a commit compiles nothing but the command line again.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let commit = option_env!("LAPIDARY_COMMIT").filter(|commit| !commit.is_empty());
     let seconds = option_env!("LAPIDARY_COMMIT_TIME").or(option_env!("SOURCE_DATE_EPOCH"));

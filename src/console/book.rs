@@ -309,7 +309,7 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     ))
 }
 
-/// When some entries of a book in the audit log were written, as its record tells.
+/// The times of those entries of the audit log that a book's record tells.
 fn known_changes(record: &Record) -> impl Iterator<Item = Timestamp> {
     let Standing {
         disabled_since,
@@ -334,7 +334,7 @@ async fn history(
     let page = visitor.list::<ShowAudit>(&[], &of_book).await?;
     let AuditPage { mut entries, next } = page;
     if next.is_some() {
-        // The log is long.
+        // The log is too long for one page; the record tells when some of its entries were written.
         for since in known_changes(record) {
             let since = since.to_string();
             let asked = [&of_book[..], &[("since", &since), ("limit", "1")]].concat();

@@ -73,8 +73,8 @@ async fn check(
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     let language = language::preferred(&request);
-    let page = AskedPage::of(&request, language);
-    if page.as_ref().is_some_and(AskedPage::compares) {
+    let page = ReportPage::of(&request, language);
+    if page.as_ref().is_some_and(ReportPage::compares) {
         // It reads kept texts.
         body::is_small_work_of(Lane::Heavy);
     }
@@ -87,15 +87,16 @@ async fn check(
         locate(&mut report, &asked.query, &asked.headings);
         let filed = report.filed.clone();
         let answer = match &page {
-            Some(page) => Answer::page(page.of_report(catalogue, asked, report)?),
+            Some(page) => Answer::page(page.render(catalogue, asked, report)?),
             None => Answer::ok(&report)?,
         };
         Ok(answer.filed(filed).in_language(language))
     })
     .await
 }
+
 /// A report that is to be answered as a page.
-struct AskedPage {
+struct ReportPage {
     language: Language,
     /// Whether the console takes it into a page of its own.
     as_part: bool,
@@ -103,7 +104,7 @@ struct AskedPage {
     readable: Option<BTreeSet<Library>>,
 }
 
-impl AskedPage {
+impl ReportPage {
     /// Returns `None` if JSON is asked for.
     fn of(request: &HttpRequest, language: Language) -> Option<Self> {
         wants_page(request).then(|| Self {
@@ -120,7 +121,7 @@ impl AskedPage {
             .is_none_or(|libraries| !libraries.is_empty())
     }
 
-    fn of_report(
+    fn render(
         &self,
         catalogue: &Editor<'_>,
         asked: CheckRequest,

@@ -55,13 +55,13 @@ async fn import(
     let (sender, receiver) = channel(WAITING);
     let (catalogue, actor) = (Arc::clone(&state.catalogue), requests::caller().actor());
     let (longest, room) = (state.max_body as u64, state.memory.room());
-    let taken = rt::task::spawn_blocking(move || {
+    let import = rt::task::spawn_blocking(move || {
         let _transfer = transfer;
         let pieces = ImportPieces {
             receiver,
             rest: Bytes::new(),
         };
-        taken(&catalogue.by(actor), pieces, longest, room)
+        add_books(&catalogue.by(actor), pieces, longest, room)
     });
     let (guest, mut pace) = (Guest::of(&request), Pace::new());
     let ended = loop {
@@ -79,7 +79,7 @@ async fn import(
         }
     };
     drop(sender);
-    let imported = taken
+    let imported = import
         .await
         .map_err(|_| Problem::failed(ErrorCode::Internal, &"an import panicked"))?;
     ended?;
@@ -87,7 +87,7 @@ async fn import(
 }
 
 /// Adds the books of an export, each in memory that is reserved for it.
-fn taken(
+fn add_books(
     catalogue: &Editor<'_>,
     pieces: ImportPieces,
     longest: u64,
@@ -96,14 +96,14 @@ fn taken(
     let (room, refused) = (RefCell::new(room), RefCell::new(None));
     let mut input = BufReader::new(pieces);
     let transfer = catalogue.transfer();
-    let taken = transfer.import_into(&mut input, longest, UNWATCHED, &|bytes| {
+    let imported = transfer.import_into(&mut input, longest, UNWATCHED, &|bytes| {
         let mut room = room.borrow_mut();
         room.shrink_to(bytes);
         room.grow_to(bytes)
             .map_err(|problem| refused.replace(Some(problem)))
             .is_ok()
     });
-    taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
+    imported.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
 }
 
 /// The received pieces, as a reader.

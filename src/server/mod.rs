@@ -326,7 +326,7 @@ impl Server {
         let (told, settled) = (state.clone(), state.clone());
         let cores = available_parallelism().map_or(1, NonZero::get);
         let workers = cores.max(LEAST_WORKERS);
-        spread_work();
+        create_threads();
         begin_work(&state, sources, sources_queue);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
@@ -357,9 +357,9 @@ impl Server {
     }
 }
 
-/// Creates the threads for work that streams and jobs spread over all cores.
-fn spread_work() {
-    // It is heavy work too. This fails if another part of this program has already created the threads.
+/// Creates the threads over which streams and jobs spread their work. That is heavy work, so they give way.
+fn create_threads() {
+    // This fails if another part of this program has already created them.
     let _ = rayon::ThreadPoolBuilder::new()
         .start_handler(|_| turns::give_way())
         .build_global();

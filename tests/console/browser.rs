@@ -265,11 +265,10 @@ fn post(url: &str, parameters: &Value) -> Result<Value, String> {
     let mut answer = agent.post(url).send_json(parameters).expect("an answer");
     let body = answer.body_mut().with_config().limit(MOST);
     let value = body.read_json::<Value>().expect("JSON")["value"].take();
-    match value["error"].as_str() {
-        Some(error) if !answer.status().is_success() => {
-            Err(format!("{error}: {}", value["message"]))
-        }
-        _ => Ok(value),
+    if answer.status().is_success() {
+        Ok(value)
+    } else {
+        Err(format!("{}: {}", value["error"], value["message"]))
     }
 }
 

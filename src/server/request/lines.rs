@@ -144,7 +144,7 @@ fn refuse(lines: &mut [StreamLine], problem: &Problem) {
 }
 
 /// Processes lines, and gives back the memory that their answers do not need.
-fn worked<A: Serialize>(
+fn process<A: Serialize>(
     work: &impl Work<A>,
     catalogue: &Editor<'_>,
     lines: Vec<StreamLine>,
@@ -214,7 +214,7 @@ impl<F> LineAnswers<F> {
         let turns = &self.state.turns;
         let turn = turns.take(self.lane, client, Patience::Stream, move || {
             let begun = Instant::now();
-            let written = worked(&work, &catalogue.by(actor), some, room);
+            let written = process(&work, &catalogue.by(actor), some, room);
             (written, begun.elapsed())
         });
         let answered = turn.await.map(|(written, took)| {

@@ -45,7 +45,7 @@ pub struct Settings {
     /// or `rediss://` for TLS. The prefix is `lapidary` by default. Any number of servers can share it
     #[arg(long, value_name = "URL", env = "LAPIDARY_STORE")]
     pub store: Option<ClusterAddress>,
-    /// Use a cluster whose nodes do not keep their data on disk, and lose it when they stop
+    /// Accept a cluster whose nodes do not keep their data on disk, so that it is lost when they stop
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_ALLOW_VOLATILE", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub allow_volatile: bool,
     /// Listen on this address or host name, and port. A name may stand for several addresses, as localhost does. Anything but
