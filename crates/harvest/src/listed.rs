@@ -190,7 +190,7 @@ impl PageListing<'_, '_> {
         rows.push(self.0.frontier.put_known(&known));
     }
 
-    /// Which limit an entry would exceed, if it is one.
+    /// Which limit an entry would exceed, if any.
     fn limit_reached(
         &self,
         entry: &Entry,

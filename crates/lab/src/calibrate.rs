@@ -9,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::{HashMap, HashSet};
-use lapidary_gems::{Gem, PlacedGem, Recipe};
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe};
 use rayon::prelude::*;
 
 use super::pairs::Pairs;
@@ -106,6 +106,46 @@ fn share_any(one: &[u64], other: &[u64]) -> bool {
         .any(|series| more.binary_search(series).is_ok())
 }
 
+/// The gems of all books under a recipe.
+struct BookGems<'a> {
+    recipe: &'a Recipe,
+    gems: Vec<Vec<PlacedGem>>,
+    holders: HashMap<Gem, Vec<usize>>,
+}
+
+impl<'a> BookGems<'a> {
+    fn of(shelf: &Shelf, recipe: &'a Recipe) -> Result<Self, EvaluateError> {
+        let books = (0..shelf.len()).into_par_iter();
+        let gems: Vec<Vec<PlacedGem>> = books
+            .map(|book| Ok(recipe.gems(&shelf.text(book)?)))
+            .collect::<Result<_, EvaluateError>>()?;
+        let mut holders: HashMap<Gem, Vec<usize>> = HashMap::new();
+        for (book, gems) in gems.iter().enumerate() {
+            for placed in gems {
+                holders.entry(placed.gem).or_default().push(book);
+            }
+        }
+        Ok(Self {
+            recipe,
+            gems,
+            holders,
+        })
+    }
+
+    /// The books that have any of the gems.
+    fn with_any(&self, probes: &[Probe]) -> HashSet<usize> {
+        let found = probes
+            .iter()
+            .filter_map(|probe| self.holders.get(&probe.placed.gem));
+        found.flatten().copied().collect()
+    }
+
+    fn score(&self, probes: &[Probe], book: usize) -> f64 {
+        let book = &self.gems[book];
+        align(&of_both(probes, book), book, self.recipe, |_| Some(1.0)).segment_score
+    }
+}
+
 /// A text and an unrelated book that have a gem in common.
 struct Comparison {
     text: usize,
@@ -131,43 +171,27 @@ impl<'a> Comparisons<'a> {
         recipe: &'a Recipe,
         progress: Progress<'_>,
     ) -> Result<Self, EvaluateError> {
-        let books = (0..shelf.len()).into_par_iter();
-        let books: Vec<Vec<PlacedGem>> = books
-            .map(|book| Ok(recipe.gems(&shelf.text(book)?)))
-            .collect::<Result<_, EvaluateError>>()?;
-        let mut holders: HashMap<Gem, Vec<usize>> = HashMap::new();
-        for (book, gems) in books.iter().enumerate() {
-            for placed in gems {
-                holders.entry(placed.gem).or_default().push(book);
-            }
-        }
+        let books = BookGems::of(shelf, recipe)?;
         let done = AtomicU64::new(0);
         let of_text = |text: usize| {
             let probes = recipe.probes(&shelf.text(text)?);
-            let found = probes
-                .iter()
-                .filter_map(|probe| holders.get(&probe.placed.gem));
-            let found: HashSet<usize> = found.flatten().copied().collect();
-            let unrelated = found
-                .into_iter()
-                .filter(|book| !pairs.is_related(text, *book));
-            let compared: Vec<Comparison> = unrelated
-                .map(|book| Comparison {
-                    text,
-                    book,
-                    score: align(
-                        &of_both(&probes, &books[book]),
-                        &books[book],
-                        recipe,
-                        |_| Some(1.0),
-                    )
-                    .segment_score,
-                    has_source: share_any(&sources[text], &sources[book]),
-                })
-                .collect();
+            let mut compared = Vec::new();
+            for book in books.with_any(&probes) {
+                if !pairs.is_related(text, book) {
+                    compared.push(Comparison {
+                        text,
+                        book,
+                        score: books.score(&probes, book),
+                        has_source: share_any(&sources[text], &sources[book]),
+                    });
+                }
+            }
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress("comparing", done, shelf.len() as u64);
-            Ok(([books[text].len() as u64, probes.len() as u64], compared))
+            Ok((
+                [books.gems[text].len() as u64, probes.len() as u64],
+                compared,
+            ))
         };
         let texts = (0..shelf.len()).into_par_iter();
         let texts: Vec<_> = texts.map(of_text).collect::<Result<_, EvaluateError>>()?;
