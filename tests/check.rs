@@ -716,7 +716,7 @@ fn a_compilation_is_covered_by_its_parts() {
 #[test]
 fn what_is_scattered_informs() {
     let (_folder, catalogue) = hardened_catalogue();
-    let [book, other] = [1, 2].map(|seed| common::prose(seed, 22_000));
+    let [book, other] = [1, 2].map(|seed| common::prose(seed, 26_000));
     add(
         &catalogue,
         1,
