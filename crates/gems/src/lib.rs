@@ -113,6 +113,7 @@ mod recipe;
 mod rule;
 #[cfg(feature = "utoipa")]
 mod schema;
+mod secret;
 mod signatures;
 mod statistics;
 mod traced;
@@ -128,6 +129,7 @@ pub use name::{RecipeError, RecipeName};
 pub use packed::PackedFold;
 pub use recipe::Recipe;
 pub use rule::Rule;
+pub use secret::{NoSecret, Secret};
 pub use signatures::{
     DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords, TextWords, WEIGHED,
 };

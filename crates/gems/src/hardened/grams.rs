@@ -1,10 +1,9 @@
 //! Hashes every few consecutive symbols to a number.
 
-use super::sounds::{Sound, Symbol};
+use super::constants::{CODES, Constants, SOUNDS, mix};
+use super::sounds::Symbol;
 use crate::gem::Gem;
 
-/// The number of sounds in a gram.
-const SOUNDS: u32 = 15;
 const CURRENT: usize = SOUNDS as usize;
 /// How many sounds a character counts as that is a word by itself.
 const SIGN: u32 = 3;
@@ -27,67 +26,19 @@ pub(super) struct Gram {
 }
 
 impl Gram {
-    /// The gem: mixed once more, because selected ranks are small numbers, while gems should be uniformly distributed.
-    pub(super) fn gem(self) -> Gem {
-        Gem(mix(self.rank.wrapping_add(GAMMA)) >> (u64::BITS - GEM_BITS))
+    /// Its gem.
+    pub(super) fn gem(self, constants: &Constants) -> Gem {
+        Gem(constants.gem(self.rank) >> (u64::BITS - GEM_BITS))
     }
-}
-
-const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// A bijection of 64 bits: the finalizer of `SplitMix64` (Steele, Lea, Flood 2014; constants of Stafford's variant 13).
-const fn mix(mut x: u64) -> u64 {
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
-}
-
-/// A symbol's number is multiplied by this for each following symbol of a gram (any odd 64-bit number would do).
-const BASE: u64 = 0xd130_2a9a_2f4c_8d45;
-const SQUARE: u64 = BASE.wrapping_mul(BASE);
-
-/// The numbers of the sounds.
-const NUMBERS: [u64; 16] = {
-    let mut numbers = [0; 16];
-    let mut code = 0;
-    while code < 16 {
-        numbers[code] = mix(code as u64 ^ GAMMA);
-        code += 1;
-    }
-    // An `h` that is heard.
-    numbers[Sound::H as usize] = numbers[Sound::K as usize];
-    numbers
-};
-
-/// The numbers of the sounds, as they are in the sum when [`SOUNDS`] others have followed.
-const FORMER: [u64; 16] = {
-    let mut former = NUMBERS;
-    let mut code = 0;
-    while code < 16 {
-        former[code] = former[code].wrapping_mul(BASE.wrapping_pow(SOUNDS));
-        code += 1;
-    }
-    former
-};
-
-fn number(code: u32) -> u64 {
-    NUMBERS
-        .get(code as usize)
-        .copied()
-        .unwrap_or_else(|| mix(u64::from(code) ^ GAMMA))
 }
 
 fn weight(code: u32) -> u32 {
-    if (code as usize) < NUMBERS.len() {
-        1
-    } else {
-        SIGN
-    }
+    if (code as usize) < CODES { 1 } else { SIGN }
 }
 
 /// A rolling hash over the last symbols of a text (Karp, Rabin 1987).
-#[derive(Default)]
-pub(super) struct Grams {
+pub(super) struct Grams<'a> {
+    constants: &'a Constants,
     /// The symbols of the current gram, and those that follow.
     symbols: Vec<Symbol>,
     sum: u64,
@@ -100,7 +51,22 @@ pub(super) struct Grams {
     ended: Vec<Gram>,
 }
 
-impl Grams {
+impl<'a> Grams<'a> {
+    pub(super) fn new(constants: &'a Constants) -> Self {
+        let (symbols, sums, eligible, ended) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (sum, weight, count) = (0, 0, 0);
+        Self {
+            constants,
+            symbols,
+            sum,
+            weight,
+            count,
+            sums,
+            eligible,
+            ended,
+        }
+    }
+
     /// Takes symbols, and passes on the grams that they end and that can be selected.
     pub(super) fn take(&mut self, symbols: &[Symbol], mut take: impl FnMut(&[Gram])) {
         let current = self.symbols.len();
@@ -108,7 +74,7 @@ impl Grams {
         // As many symbols as their weight are all sounds.
         let is_full = self.weight == SOUNDS && current == CURRENT;
         let all = symbols.iter().fold(0, |all, symbol| all | symbol.code()) as usize;
-        let first = if is_full && all < NUMBERS.len() {
+        let first = if is_full && all < CODES {
             self.take_sounds();
             symbols.len()
         } else {
@@ -149,21 +115,28 @@ impl Grams {
             count: 0,
         };
         let mut sum = self.sum;
+        let constants = self.constants;
+        let (base, square) = (constants.base, constants.square);
         // Two at a time, because the second need not wait for the first.
         let pairs = former.0.iter().zip(next.0).zip(sums.as_chunks_mut().0);
         for (i, (([a, b], [c, d]), sums)) in (0..).step_by(2).zip(pairs) {
-            let [first, second] = [change(*a, *c), change(*b, *d)];
-            let both = first.wrapping_mul(BASE).wrapping_add(second);
+            let [first, second] = [
+                constants.change(a.code(), c.code()),
+                constants.change(b.code(), d.code()),
+            ];
+            let both = first.wrapping_mul(base).wrapping_add(second);
             let next = [
-                sum.wrapping_mul(BASE).wrapping_add(first),
-                sum.wrapping_mul(SQUARE).wrapping_add(both),
+                sum.wrapping_mul(base).wrapping_add(first),
+                sum.wrapping_mul(square).wrapping_add(both),
             ];
             eligible.note(i, next[0]);
             eligible.note(i + 1, next[1]);
             (*sums, sum) = (next, next[1]);
         }
         if let ([a], [c], [.., last]) = (former.1, next.1, sums) {
-            sum = sum.wrapping_mul(BASE).wrapping_add(change(*a, *c));
+            sum = sum
+                .wrapping_mul(base)
+                .wrapping_add(constants.change(a.code(), c.code()));
             *last = sum;
             eligible.note(count as u32 - 1, sum);
         }
@@ -173,18 +146,21 @@ impl Grams {
 
     /// Takes any symbols behind those of the current gram; returns the number of symbols before the last gram.
     fn take_any(&mut self, current: usize) -> usize {
+        let constants = self.constants;
         let mut first = 0;
         for (behind, symbol) in self.symbols.iter().enumerate().skip(current) {
             self.sum = self
                 .sum
-                .wrapping_mul(BASE)
-                .wrapping_add(number(symbol.code()));
+                .wrapping_mul(constants.base)
+                .wrapping_add(constants.number(symbol.code()));
             self.weight += weight(symbol.code());
             // Remove the first ones as long as the others are enough.
             while self.weight - weight(self.symbols[first].code()) >= SOUNDS {
                 let code = self.symbols[first].code();
-                let power = BASE.wrapping_pow((behind - first) as u32);
-                self.sum = self.sum.wrapping_sub(number(code).wrapping_mul(power));
+                let power = constants.base.wrapping_pow((behind - first) as u32);
+                self.sum = self
+                    .sum
+                    .wrapping_sub(constants.number(code).wrapping_mul(power));
                 self.weight -= weight(code);
                 first += 1;
             }
@@ -224,13 +200,6 @@ impl EligibleGrams<'_> {
         self.numbers[self.count] = number;
         self.count += usize::from(is_eligible(sum));
     }
-}
-
-/// What a sound adds to the sum when one leaves the gram and the next enters it.
-#[inline]
-fn change(former: Symbol, next: Symbol) -> u64 {
-    NUMBERS[next.code() as usize % NUMBERS.len()]
-        .wrapping_sub(FORMER[former.code() as usize % FORMER.len()])
 }
 
 fn is_eligible(sum: u64) -> bool {

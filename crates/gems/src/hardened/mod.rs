@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `docs/explanation/recipes.md` explains the purpose of each step and the measurements. All of it is fixed
-//! permanently, because gems in existing indexes depend on it: an improved step makes a new recipe.
+//! permanently, because gems in existing indexes depend on it: an improved step makes a new recipe. With a secret, only the
+//! constants of `grams` are others.
 //!
 //! Nearly every word is of the same script as the one before it. `symbols` reads up to 512 bytes as if all were. A table
 //! (`readings`) gives each byte a row: a consonant, a vowel, nothing, or a character that may show that a word is of
@@ -14,6 +15,7 @@
 //! read character by character, with votes. `grams` are hashed, and the few that can be selected picked out, without
 //! branches. Property tests compare all of it with the definition, which reads one character after the other.
 
+mod constants;
 mod grams;
 mod postings;
 pub(crate) mod readings;
@@ -24,10 +26,14 @@ mod symbols;
 mod tests;
 mod undo;
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 
 use super::gem::{Place, PlacedGem, Probe};
 use super::rule::Rule;
+use super::secret::Secret;
+use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
 use selection::Selection;
 use sounds::{Symbol, code_of};
@@ -43,25 +49,17 @@ const PROBES: usize = 4;
 
 /// The density of gems. Gems of a wider window are always among those of a narrower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hardened {
+pub(super) enum Density {
     /// For books: about one gem per 240 characters.
     Coarse,
     /// For quotations: about one per 80.
     Fine,
 }
 
-impl Hardened {
+impl Density {
     pub(super) const ALL: [Self; 2] = [Self::Coarse, Self::Fine];
-    pub(super) const GEM_BITS: u32 = grams::GEM_BITS;
 
-    pub(super) fn characters_per_gem(self) -> u32 {
-        match self {
-            Self::Coarse => 240,
-            Self::Fine => 80,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::Coarse => "hardened",
             Self::Fine => "hardened-fine",
@@ -75,46 +73,94 @@ impl Hardened {
             Self::Fine => 60,
         }
     }
+}
 
-    pub(super) fn rule(self) -> Rule {
-        match self {
-            Self::Coarse => Rule::HARDENED,
-            Self::Fine => Rule::QUOTED,
+/// A recipe of this kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hardened {
+    density: Density,
+    secret: Option<Arc<(Secret, Constants)>>,
+}
+
+impl Hardened {
+    pub(super) const GEM_BITS: u32 = grams::GEM_BITS;
+
+    pub(super) fn new(density: Density, secret: Option<&Secret>) -> Self {
+        let secret = secret.map(|secret| Arc::new((secret.clone(), Constants::of(secret))));
+        Self { density, secret }
+    }
+
+    pub(super) fn density(&self) -> Density {
+        self.density
+    }
+
+    pub(super) fn secret(&self) -> Option<&Secret> {
+        self.secret.as_ref().map(|both| &both.0)
+    }
+
+    fn constants(&self) -> &Constants {
+        self.secret.as_ref().map_or(&PUBLIC, |both| &both.1)
+    }
+
+    pub(super) fn characters_per_gem(&self) -> u32 {
+        match self.density {
+            Density::Coarse => 240,
+            Density::Fine => 80,
+        }
+    }
+
+    /// The name of the density, then `@` and eight digits if there is a secret.
+    pub(super) fn name(&self) -> String {
+        let name = self.density.name();
+        self.secret().map_or_else(
+            || name.to_owned(),
+            |secret| format!("{name}@{}", secret.tag()),
+        )
+    }
+
+    fn window(&self) -> u64 {
+        self.density.window()
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        match self.density {
+            Density::Coarse => Rule::HARDENED,
+            Density::Fine => Rule::QUOTED,
         }
     }
 
     /// Whether all of a book's gems have a posting. A quotation has few gems, so all of them are needed.
-    pub(super) fn posts_all(self) -> bool {
-        self == Self::Fine
+    pub(super) fn posts_all(&self) -> bool {
+        self.density == Density::Fine
     }
 
     /// Which of a book's gems have a posting.
-    pub(super) fn posted(self, gems: &[PlacedGem]) -> Vec<bool> {
-        match self {
-            Self::Coarse => postings::posted(gems),
-            Self::Fine => vec![true; gems.len()],
+    pub(super) fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
+        match self.density {
+            Density::Coarse => postings::posted(gems),
+            Density::Fine => vec![true; gems.len()],
         }
     }
 
-    pub(super) fn gems(self, text: &str) -> Vec<PlacedGem> {
+    pub(super) fn gems(&self, text: &str) -> Vec<PlacedGem> {
         let undone = undone(text);
         let mut selection = Selection::new(self.window(), LEAST);
-        let mut grams = Grams::default();
+        let mut grams = Grams::new(self.constants());
         symbols(undone.text(), |symbols| {
             grams.take(symbols, |grams| selection.take(grams));
         });
         selection
             .finish(grams.count())
             .into_iter()
-            .map(|gram| gem(gram, &undone))
+            .map(|gram| self.gem(gram, &undone))
             .collect()
     }
 
-    pub(super) fn probes(self, text: &str) -> Vec<Probe> {
+    pub(super) fn probes(&self, text: &str) -> Vec<Probe> {
         let undone = undone(text);
         let mut probes = Selection::new(self.window() / PROBES as u64, LEAST * PROBES);
         let mut kept = Selection::new(self.window(), 1);
-        let mut grams = Grams::default();
+        let mut grams = Grams::new(self.constants());
         symbols(undone.text(), |symbols| {
             grams.take(symbols, |grams| {
                 probes.take(grams);
@@ -129,7 +175,7 @@ impl Hardened {
         let probes = probes.finish(grams.count()).into_iter();
         probes
             .map(|gram| Probe {
-                placed: gem(gram, &undone),
+                placed: self.gem(gram, &undone),
                 kept: kept.contains(&gram.rank),
             })
             .collect()
@@ -157,9 +203,9 @@ impl Hardened {
     }
 
     /// The gems of the text of these symbols.
-    pub(super) fn recut(self, folded: &[(char, Place)]) -> Vec<PlacedGem> {
+    pub(super) fn recut(&self, folded: &[(char, Place)]) -> Vec<PlacedGem> {
         let mut selection = Selection::new(self.window(), LEAST);
-        let mut grams = Grams::default();
+        let mut grams = Grams::new(self.constants());
         // Their numbers, counted from 1, serve as positions.
         let symbols: Vec<Symbol> = folded
             .iter()
@@ -172,7 +218,7 @@ impl Hardened {
         let selected = selection.finish(grams.count()).into_iter();
         selected
             .map(|gram| PlacedGem {
-                gem: gram.gem(),
+                gem: gram.gem(self.constants()),
                 place: Some(Place {
                     start: folded[gram.first as usize - 1].1.start,
                     end: folded[gram.last as usize - 1].1.end,
@@ -180,12 +226,12 @@ impl Hardened {
             })
             .collect()
     }
-}
 
-/// The gem of a gram, with its place in the text that was undone.
-fn gem(gram: Gram, undone: &Undone<'_>) -> PlacedGem {
-    PlacedGem {
-        gem: gram.gem(),
-        place: Some(undone.source(gram.first, gram.last)),
+    /// The gem of a gram, with its place in the text that was undone.
+    fn gem(&self, gram: Gram, undone: &Undone<'_>) -> PlacedGem {
+        PlacedGem {
+            gem: gram.gem(self.constants()),
+            place: Some(undone.source(gram.first, gram.last)),
+        }
     }
 }

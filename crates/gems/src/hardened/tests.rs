@@ -3,14 +3,15 @@
 use hashbrown::HashSet;
 use proptest::prelude::*;
 
-use super::Hardened;
+use super::constants::PUBLIC;
 use super::grams::{Gram, Grams};
 use super::readings::{ReadingKind, Readings, Script, Votes};
 use super::selection::Selection;
 use super::sounds::{Symbol, code_of};
 use super::symbols::symbols;
 use super::undo::undone;
-use crate::{Gem, Place, PlacedGem, Probe, Recipe};
+use super::{Density, Hardened};
+use crate::{Gem, Place, PlacedGem, Probe, Recipe, Secret};
 
 fn fold(text: &str) -> String {
     Hardened::fold(text)
@@ -357,7 +358,7 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
             .find(|start| weight(&symbols[*start..end]) >= 15)
         {
             let mut last = None;
-            Grams::default().take(&symbols[start..end], |grams| last = grams.last().copied());
+            Grams::new(&PUBLIC).take(&symbols[start..end], |grams| last = grams.last().copied());
             // Signs weigh more than sounds, so a gram may already end before the last symbol.
             grams.push(last.filter(|gram: &Gram| gram.last == symbols[end - 1].end()));
         }
@@ -368,7 +369,7 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
             .next_back()
             .map_or(0, |(start, _)| start as u64);
         PlacedGem {
-            gem: gram.gem(),
+            gem: gram.gem(&PUBLIC),
             place: Some(Place {
                 start,
                 end: gram.last,
@@ -467,7 +468,7 @@ fn english() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn selection_is_as_defined(text in prose()) {
-        for recipe in [Hardened::Coarse, Hardened::Fine] {
+        for recipe in Density::ALL.map(|density| Hardened::new(density, None)) {
             prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
         }
     }
@@ -521,7 +522,7 @@ proptest! {
     fn gems_are_as_defined(text in mixed()) {
         let undone = undone(&text);
         prop_assume!(undone.text() == text);
-        for recipe in [Hardened::Coarse, Hardened::Fine] {
+        for recipe in Density::ALL.map(|density| Hardened::new(density, None)) {
             prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
         }
     }
@@ -602,4 +603,61 @@ fn look_alike(c: char) -> Option<char> {
     let letters: Vec<char> = pairs.chars().collect();
     let at = letters.iter().position(|letter| *letter == c)?;
     letters.get(at ^ 1).copied()
+}
+
+/// Two texts have the same gems in common with a secret as without, and no gem is that of another secret.
+#[test]
+fn a_secret_changes_the_numbers_only() {
+    let secret = |byte| Secret::new([byte; 32]);
+    let recipes = [7, 8].map(|byte| {
+        let recipe = Recipe::hardened_fine().with_secret(&secret(byte));
+        recipe.expect("it is hardened")
+    });
+    let of = |recipe: &Recipe, text: &str| -> HashSet<Gem> {
+        recipe.gems(text).iter().map(|placed| placed.gem).collect()
+    };
+    let disguised = ENGLISH.to_uppercase().replace(' ', "-");
+    for recipe in &recipes {
+        assert_eq!(of(recipe, ENGLISH), of(recipe, &disguised));
+        let folded = recipe.folded(ENGLISH, |place| place).expect("it folds");
+        assert_eq!(recipe.recut(&folded), Some(recipe.gems(ENGLISH)));
+    }
+    let [one, other] = &recipes;
+    assert!(of(one, ENGLISH).is_disjoint(&of(other, ENGLISH)));
+    assert!(of(one, ENGLISH).is_disjoint(&of(&Recipe::hardened_fine(), ENGLISH)));
+    let coarse = Recipe::hardened()
+        .with_secret(&secret(7))
+        .expect("it is hardened");
+    assert!(of(&coarse, RUSSIAN).is_subset(&of(one, RUSSIAN)));
+}
+
+/// What a secret means never changes: catalogues have gems of it.
+#[test]
+fn the_gems_of_a_secret() {
+    let recipe = Recipe::hardened()
+        .with_secret(&Secret::new([7; 32]))
+        .expect("it is hardened");
+    assert_eq!(recipe.name().as_str(), "hardened@11a0f6fa");
+    let first: Vec<String> = recipe
+        .gems(ENGLISH)
+        .iter()
+        .take(3)
+        .map(|placed| recipe.write(placed.gem).to_string())
+        .collect();
+    assert_eq!(
+        first,
+        ["0000b9fde99327d3", "0000b995a35b1cf7", "00006c9868287a49"]
+    );
+    let written = serde_json::to_string(&recipe).expect("plain data");
+    assert_eq!(
+        serde_json::from_str::<Recipe>(&written).expect("as written"),
+        recipe
+    );
+    assert!(
+        !format!("{recipe:?}").contains(&"07".repeat(32)) && written.contains(&"07".repeat(32))
+    );
+    assert_eq!(
+        Recipe::documented().with_secret(&Secret::new([7; 32])),
+        None
+    );
 }

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::{Method, Recipe};
 use crate::base::Base;
 use crate::boundaries::Boundaries;
-use crate::hardened::Hardened;
+use crate::hardened::{Density, Hardened};
 use crate::name::{RecipeError, RecipeName};
+use crate::secret::Secret;
 use crate::signatures::Lexicon;
 
 /// The serialized form of a recipe.
@@ -28,6 +29,9 @@ pub(super) enum Definition {
         /// The size of a gem; absent in earlier definitions.
         #[serde(default)]
         bits: u32,
+        /// What the constants are drawn from, if they are not public.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<Secret>,
     },
     /// The name determines everything; the lexicon that it ends with is kept too, to compute gems.
     Signature {
@@ -52,8 +56,9 @@ impl From<Recipe> for Definition {
             }
             Method::Hardened(hardened) => Self::Hardened {
                 name,
-                window: hardened.window(),
+                window: hardened.density().window(),
                 bits: Hardened::GEM_BITS,
+                secret: hardened.secret().cloned(),
             },
             Method::Signature(signature) => Self::Signature {
                 name,
@@ -82,17 +87,23 @@ impl TryFrom<Definition> for Recipe {
                     boundaries: Boundaries::new(boundaries, shortest)?,
                 }),
             ),
-            Definition::Hardened { name, window, bits } => {
-                let found = Hardened::ALL
+            Definition::Hardened {
+                name,
+                window,
+                bits,
+                secret,
+            } => {
+                let found = Density::ALL
                     .into_iter()
-                    .find(|hardened| hardened.window() == window);
-                let hardened = found
+                    .find(|density| density.window() == window);
+                let density = found
                     .filter(|_| bits == Hardened::GEM_BITS)
                     .ok_or_else(|| {
                         RecipeError::Unknown(format!(
                             "{name} with a window of {window} and {bits} bits"
                         ))
                     })?;
+                let hardened = Hardened::new(density, secret.as_ref());
                 (name, Self::by(Method::Hardened(hardened)))
             }
             Definition::Signature { name, lexicon } => {

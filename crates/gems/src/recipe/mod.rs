@@ -16,10 +16,11 @@ use super::cut::{Cutter, FoldedPart, TextParts, cut_in_parts};
 use super::fold::plainly;
 use super::fold::{Sink as _, fold};
 use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
-use super::hardened::Hardened;
+use super::hardened::{Density, Hardened};
 use super::name::{RecipeError, RecipeName, excerpt};
 use super::packed::PackedFold;
 use super::rule::Rule;
+use super::secret::Secret;
 use super::signatures::{Lexicon, Signature, SignatureError, TextWords};
 
 /// The name of `documented` with the second boundaries.
@@ -69,7 +70,7 @@ impl Method {
     fn name(&self) -> RecipeName {
         match self {
             Self::Exact { base, boundaries } => name_of(*base, boundaries),
-            Self::Hardened(hardened) => RecipeName::new(hardened.name()),
+            Self::Hardened(hardened) => RecipeName::new(&hardened.name()),
             Self::Signature(signature) => RecipeName::new(signature.name()),
         }
     }
@@ -101,14 +102,14 @@ impl Recipe {
     /// The recipe `hardened`: for whole books and parts of books, even disguised ones.
     #[must_use]
     pub fn hardened() -> Self {
-        Self::by(Method::Hardened(Hardened::Coarse))
+        Self::by(Method::Hardened(Hardened::new(Density::Coarse, None)))
     }
 
     /// The recipe `hardened-fine`: for quotations of a few sentences. Its gems include all those of `hardened`, and
     /// many more.
     #[must_use]
     pub fn hardened_fine() -> Self {
-        Self::by(Method::Hardened(Hardened::Fine))
+        Self::by(Method::Hardened(Hardened::new(Density::Fine, None)))
     }
 
     /// The recipe of a signature: one of the methods that libraries find duplicates by. Its name is the method, then each
@@ -174,7 +175,7 @@ impl Recipe {
     pub fn built_in() -> impl Iterator<Item = Self> {
         let exact = Base::ALL.into_iter().map(Method::standard);
         exact
-            .chain(Hardened::ALL.map(Method::Hardened))
+            .chain(Density::ALL.map(|density| Method::Hardened(Hardened::new(density, None))))
             .map(Self::by)
             .chain([Self::documented_second()])
     }
@@ -204,6 +205,48 @@ impl Recipe {
         }
     }
 
+    /// This recipe with constants drawn from a secret, and the matching name: `hardened@` and eight hexadecimal digits. Who does
+    /// not know the secret cannot compute its gems, and so cannot edit a text until it has none of a book's. `None` if it is
+    /// not one of the hardened recipes.
+    ///
+    /// ```
+    /// use lapidary_gems::{Recipe, Secret};
+    ///
+    /// # let random = [7; 32];
+    /// let recipe = Recipe::hardened().with_secret(&Secret::new(random)).expect("it is hardened");
+    /// assert!(recipe.name().as_str().starts_with("hardened@"));
+    /// ```
+    #[must_use]
+    pub fn with_secret(&self, secret: &Secret) -> Option<Self> {
+        match &self.method {
+            Method::Hardened(hardened) => {
+                let hardened = Hardened::new(hardened.density(), Some(secret));
+                Some(Self::by(Method::Hardened(hardened)))
+            }
+            Method::Exact { .. } | Method::Signature(_) => None,
+        }
+    }
+
+    /// The secret that its constants are drawn from, if they are. Then no gem of it, nor the place of one, should be told to
+    /// others.
+    #[must_use]
+    pub fn secret(&self) -> Option<&Secret> {
+        match &self.method {
+            Method::Hardened(hardened) => hardened.secret(),
+            Method::Exact { .. } | Method::Signature(_) => None,
+        }
+    }
+
+    /// The name without the secret: recipes that differ in nothing else have the same gems of different numbers.
+    #[must_use]
+    pub fn public_name(&self) -> &str {
+        let name = self.name.as_str();
+        match self.secret() {
+            Some(_) => name.split('@').next().unwrap_or(name),
+            None => name,
+        }
+    }
+
     /// Whether print artifacts are removed from texts by default. The exact recipes keep them: their gems are those
     /// of the unchanged text.
     #[must_use]
@@ -224,7 +267,7 @@ impl Recipe {
                 base: Base::Released,
                 ..
             } => 3_200,
-            Method::Hardened(hardened) => hardened.characters_per_gem(),
+            Method::Hardened(ref hardened) => hardened.characters_per_gem(),
             Method::Signature(ref signature) => signature.characters_per_gem(),
         }
     }
@@ -234,9 +277,9 @@ impl Recipe {
     /// and too little to join two chapters.
     #[must_use]
     pub fn reach(&self) -> usize {
-        match self.method {
-            Method::Hardened(Hardened::Coarse) => 24,
-            Method::Exact { .. } | Method::Hardened(Hardened::Fine) | Method::Signature(_) => 8,
+        match &self.method {
+            Method::Hardened(hardened) if hardened.density() == Density::Coarse => 24,
+            Method::Exact { .. } | Method::Hardened(_) | Method::Signature(_) => 8,
         }
     }
 
@@ -251,7 +294,7 @@ impl Recipe {
     pub fn rule(&self) -> Rule {
         match self.method {
             Method::Exact { .. } => Rule::EXACT,
-            Method::Hardened(hardened) => hardened.rule(),
+            Method::Hardened(ref hardened) => hardened.rule(),
             Method::Signature(ref signature) => signature.rule(),
         }
     }
