@@ -30,6 +30,7 @@ mod http_on_cluster;
 mod jobs;
 mod openapi;
 mod quarantine;
+mod secret;
 mod signatures;
 mod sources;
 mod store;

@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use clap::{ArgAction, ArgGroup, Args};
 use jiff::civil::Date;
+use lapidary_catalogue::api::RecipeChoice;
 use lapidary_catalogue::{Backups, Catalogue, CatalogueError, Recipes};
 use lapidary_checking::RuleChanges;
 use lapidary_common::shell::quoted;
@@ -260,6 +261,14 @@ pub(super) struct RecipeArguments {
 }
 
 impl RecipeArguments {
+    /// The recipe as a job takes it. Names with `@` are of recipes that only the catalogue knows.
+    pub(super) fn choice(&self) -> Result<RecipeChoice, Failure> {
+        match &self.recipe {
+            Some(name) if name.contains('@') => Ok(RecipeChoice::Named(name.clone())),
+            _ => Ok(RecipeChoice::Defined(self.recipe()?)),
+        }
+    }
+
     pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
         let usual = if self.boundaries.boundaries.is_some() {
             "documented"

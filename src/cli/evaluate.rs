@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use lapidary_gems::Recipe;
+use lapidary_common::random::Random;
+use lapidary_gems::{Recipe, Secret};
 use lapidary_lab::{
     ATTACKS, Attack, EvaluateError, Evaluation, EvaluationPlan, Progress, Shelf, ShelfFile,
     calibrate, evaluate, every_recipe,
@@ -173,12 +174,23 @@ impl EvaluateArgs {
                 } else {
                     names.split('+').collect()
                 };
-                names
-                    .into_iter()
-                    .map(|name| self.lexicon.recipe("--recipes", name))
-                    .collect()
+                names.into_iter().map(|name| self.recipe(name)).collect()
             })
             .collect()
+    }
+
+    /// The recipe of a name; behind `@secret`, with a secret that the seed decides.
+    fn recipe(&self, name: &str) -> Result<Recipe, Failure> {
+        let public = name.strip_suffix("@secret");
+        let recipe = self.lexicon.recipe("--recipes", public.unwrap_or(name))?;
+        if public.is_none() {
+            return Ok(recipe);
+        }
+        let mut random = Random::new(self.seed);
+        let secret = Secret::new([(); 32].map(|()| random.below(256) as u8));
+        recipe.with_secret(&secret).ok_or_else(|| {
+            Failure::Input(format!("--recipes: recipe {} has no secret", recipe.name()))
+        })
     }
 
     fn attacks(&self) -> Result<Vec<&'static Attack>, Failure> {

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use lapidary_catalogue::api::{CutFrom, Job, JobResult, RecipeChoice, Reindexed, Task};
 use lapidary_catalogue::digests_of;
 use lapidary_common::count::count;
-use lapidary_gems::RecipeName;
+use lapidary_gems::{RecipeError, RecipeName};
 use lapidary_operations::jobs::StartJob;
 use lapidary_operations::status::ShowStats;
 use lapidary_store::BookKey;
@@ -24,6 +24,9 @@ use super::terminal::{out, tell};
 ///
 /// Checks continue with the old recipe meanwhile, and switch atomically once every book has gems of the new one. To resume
 /// after an interruption, run the same command again; a server resumes by itself.
+///
+/// Whoever reads this program's source can edit a copy until it has no gem of a public recipe. `--recipe hardened@secret` (or
+/// hardened-fine@secret) computes gems with a secret that the catalogue draws and keeps; `hardened@new-secret` draws another.
 #[derive(Args)]
 pub(super) struct ReindexArgs {
     #[command(flatten)]
@@ -63,7 +66,7 @@ pub(super) struct DropRecipeArgs {
 
 impl ReindexArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let recipe = self.recipe.recipe()?;
+        let choice = self.recipe.choice()?;
         let from = match self.from {
             GemsFrom::Folds if !self.paths.is_empty() => {
                 return Err(Failure::Input(
@@ -73,14 +76,16 @@ impl ReindexArgs {
             GemsFrom::Folds => CutFrom::Folds,
             GemsFrom::Sources => CutFrom::Sources,
         };
-        let name = recipe.name().clone();
         let catalogue = self.target.open()?;
-        // A lexicon may be too large for the task.
-        let choice = if recipe.lexicon().is_some() && self.target.server.is_some() {
-            catalogue.add_recipe(&recipe)?;
-            RecipeChoice::Named(name.to_string())
-        } else {
+        let choice = match choice {
+            // A lexicon may be too large for the task.
             RecipeChoice::Defined(recipe)
+                if recipe.lexicon().is_some() && self.target.server.is_some() =>
+            {
+                catalogue.add_recipe(&recipe)?;
+                RecipeChoice::Named(recipe.name().to_string())
+            }
+            choice => choice,
         };
         let task = Task::Reindex {
             recipe: choice,
@@ -92,7 +97,7 @@ impl ReindexArgs {
             CutFrom::Folds => perform(&catalogue, task)?,
             CutFrom::Sources => {
                 let job = catalogue.call::<StartJob>((), task)?;
-                let without = self.hand_in(&catalogue, &name)?;
+                let without = self.hand_in(&catalogue, &recipe_of(&job)?)?;
                 if without > 0 {
                     catalogue.settle();
                     return Err(waits(&job, without as u64));
@@ -103,7 +108,7 @@ impl ReindexArgs {
         let JobResult::Reindexed(reindexed) = result else {
             return Err(other_result());
         };
-        writeln!(out(false), "{}", sentence(&name, reindexed))?;
+        writeln!(out(false), "{}", sentence(reindexed))?;
         Ok(Status::Done)
     }
 
@@ -141,8 +146,8 @@ impl ReindexArgs {
     }
 }
 
-fn sentence(recipe: &RecipeName, reindexed: Reindexed) -> String {
-    let mut sentence = format!("checks now use recipe {recipe}");
+fn sentence(reindexed: Reindexed) -> String {
+    let mut sentence = format!("checks now use recipe {}", reindexed.default);
     if let Some(before) = reindexed.dropped {
         sentence = format!("{sentence}; dropped {before}");
     }
@@ -151,6 +156,23 @@ fn sentence(recipe: &RecipeName, reindexed: Reindexed) -> String {
         sentence = format!("{sentence}; {books} no gems of it");
     }
     sentence
+}
+
+/// The name of the recipe of a job, which may have a secret that was drawn for it.
+fn recipe_of(job: &Job) -> Result<RecipeName, Failure> {
+    match &job.task {
+        Task::Reindex {
+            recipe: RecipeChoice::Named(name),
+            ..
+        } => name
+            .parse()
+            .map_err(|e: RecipeError| Failure::Input(e.to_string())),
+        Task::Reindex {
+            recipe: RecipeChoice::Defined(recipe),
+            ..
+        } => Ok(recipe.name().clone()),
+        _ => Err(other_result()),
+    }
 }
 
 /// The books without gems of a recipe, by the digest of their texts.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use lapidary_gems::{Lexicon, Recipe};
+use lapidary_gems::Lexicon;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Get, Post};
@@ -39,7 +39,8 @@ pub(super) fn calls() -> Vec<Call> {
             .named("add_recipe", "Add a recipe: a built-in one or a signature")
             .about(
                 "Books added from now on get gems of it; a job of the kind `reindex` gives them to the others, and makes it \
-                 the default. The body is the lexicon of a signature that weighs words, or empty.",
+                 the default. `hardened@secret` and `hardened-fine@secret` have the catalogue's secret, which is drawn if it has \
+                 none, `hardened@new-secret` a new one. The body is the lexicon of a signature that weighs words, or empty.",
             )
             .query::<RecipeQuery>()
             .takes([text("text/plain").example(EXAMPLE)])
@@ -71,7 +72,7 @@ async fn add(
                     .map_err(|error| bad_recipe(error.to_string()))?,
             ))
         };
-        let recipe = Recipe::named(&name, lexicon.as_ref())?;
+        let recipe = catalogue.recipes().named(&name, lexicon.as_ref())?;
         let is_new = catalogue
             .recipes()
             .list()?

@@ -165,6 +165,24 @@ impl Books<Editor<'_>> {
     }
 }
 
+/// The gems of a book under a recipe from its fold, or else from its text, if either is known.
+pub(super) fn recut_of(
+    recipe: &Recipe,
+    record: &Record,
+    fold: Option<&PackedFold>,
+    text: Option<&str>,
+) -> Result<Option<Vec<PlacedGem>>, CatalogueError> {
+    if let Some(gems) = fold.and_then(|fold| recipe.recut(fold)) {
+        return Ok(Some(gems));
+    }
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let language = record.description.language.as_deref();
+    let text = Text::bounded(text, record.clean)?.in_language(language);
+    Ok(Some(text.gems(recipe)))
+}
+
 /// A book of the catalogue.
 pub(super) struct StoredBook {
     pub(super) number: BookNo,

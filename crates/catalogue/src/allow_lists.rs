@@ -48,6 +48,7 @@ enum KeptContent {
 }
 
 impl From<StoredAllowList> for AllowList {
+    /// As it is shown: without gems of secret recipes.
     fn from(
         StoredAllowList {
             name,
@@ -58,7 +59,10 @@ impl From<StoredAllowList> for AllowList {
         }: StoredAllowList,
     ) -> Self {
         let (gems, book) = match allowed {
-            KeptContent::Gems(gems) => (Some(gems), None),
+            KeptContent::Gems(mut gems) => {
+                gems.retain(|recipe, _| recipe.without_secret().is_none());
+                (Some(gems), None)
+            }
             KeptContent::Book(book) => (None, Some(book)),
         };
         Self {
@@ -89,20 +93,22 @@ struct AllowedBooks {
 }
 
 impl Allowances {
-    fn of(lists: Vec<AllowList>) -> Self {
+    fn of(lists: BTreeMap<String, StoredAllowList>) -> Self {
         let mut all = Self::default();
-        for list in lists {
+        for list in lists.into_values() {
             all.versions.push((list.name, list.since));
-            if let Some(BookKey { library, id }) = list.book {
-                let of_library = all.books.entry(library).or_default();
-                of_library.ids.insert(id);
-                of_library.digests.extend(list.digest);
-            }
-            for (recipe, gems) in list.gems.into_iter().flatten() {
-                all.gems
-                    .entry(recipe)
-                    .or_default()
-                    .extend(gems.into_iter().map(Gem::from));
+            match list.allowed {
+                KeptContent::Book(BookKey { library, id }) => {
+                    let of_library = all.books.entry(library).or_default();
+                    of_library.ids.insert(id);
+                    of_library.digests.extend(list.digest);
+                }
+                KeptContent::Gems(gems) => {
+                    for (recipe, gems) in gems {
+                        let of_recipe = all.gems.entry(recipe).or_default();
+                        of_recipe.extend(gems.into_iter().map(Gem::from));
+                    }
+                }
             }
         }
         all
@@ -134,20 +140,25 @@ pub struct AllowLists<C>(pub(super) C);
 impl<C: Deref<Target = Catalogue>> AllowLists<C> {
     /// All allow-lists, by name.
     pub fn list(&self) -> Result<Vec<AllowList>, CatalogueError> {
-        let lists: BTreeMap<String, StoredAllowList> = self.0.rows(Table::AllowLists)?;
-        Ok(lists.into_values().map(Into::into).collect())
+        Ok(self.stored()?.into_values().map(Into::into).collect())
+    }
+
+    fn stored(&self) -> Result<BTreeMap<String, StoredAllowList>, CatalogueError> {
+        self.0.rows(Table::AllowLists)
     }
 
     /// All allow-lists combined.
     pub(super) fn combined(&self) -> Result<Arc<Allowances>, CatalogueError> {
         self.0
             .allowances
-            .get(&self.0, || Ok(Allowances::of(self.list()?)))
+            .get(&self.0, || Ok(Allowances::of(self.stored()?)))
     }
 
     /// Reads the allow-lists again, because others may have changed them.
     pub(super) fn learn(&self) -> Result<(), CatalogueError> {
-        self.0.allowances.learn(|| Ok(Allowances::of(self.list()?)))
+        self.0
+            .allowances
+            .learn(|| Ok(Allowances::of(self.stored()?)))
     }
 }
 

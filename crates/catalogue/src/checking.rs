@@ -11,6 +11,7 @@ use super::CatalogueError;
 use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
 use super::answer_size::Shown;
+use super::blur::{blur, blurred_share};
 use super::libraries::Deciding;
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
@@ -766,8 +767,14 @@ impl Answering<'_> {
         };
         let e_value = self.e_value(&found, &alignment);
         let Alignment {
-            spans, evidence, ..
+            mut spans,
+            evidence,
+            ..
         } = alignment;
+        if answered.asked.recipe.secret().is_some() {
+            let bytes = self.checking.bytes.unwrap_or(u64::MAX);
+            blur(&mut spans, bytes, record.bytes);
+        }
         Match {
             e_value,
             book: BookRef::on(self.checking.day, record),
@@ -822,24 +829,27 @@ impl Answering<'_> {
 
 /// Combines the passages of the text that are in protected books.
 struct Covering {
-    /// The length of the text in bytes, or else the number of gems.
-    length: u64,
-    by_bytes: bool,
+    /// The length of the text, if it is known.
+    bytes: Option<u64>,
+    gems: u64,
     covered: Covered,
     /// Whether a book's text is the query's.
     whole: bool,
     /// Whether it is not known where a book's passages are.
     is_unknown: bool,
+    /// Whether gems of a secret recipe are among them.
+    is_secret: bool,
 }
 
 impl Covering {
     fn new(asked: &InRecipe<'_>, bytes: Option<u64>) -> Self {
         Self {
-            length: bytes.unwrap_or(asked.gems.len() as u64),
-            by_bytes: bytes.is_some(),
+            bytes,
+            gems: asked.gems.len() as u64,
             covered: Covered::default(),
             whole: false,
             is_unknown: false,
+            is_secret: false,
         }
     }
 
@@ -849,13 +859,17 @@ impl Covering {
             return;
         }
         self.whole |= found.identical;
+        self.is_secret |= answered.asked.recipe.secret().is_some();
         if !answered.has_places(&alignment.spans) {
             self.is_unknown = true;
             return;
         }
         for Extent { gems, bytes } in &alignment.same {
             let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
-            let gems = (!self.by_bytes).then_some((gems.start.into(), gems.end.into()));
+            let gems = self
+                .bytes
+                .is_none()
+                .then_some((gems.start.into(), gems.end.into()));
             if let Some(place) = bytes.or(gems) {
                 self.covered.add(place);
             }
@@ -869,8 +883,19 @@ impl Covering {
                 is_unknown: true, ..
             } => None,
             Self {
-                covered, length, ..
-            } => Some(covered.share(length)),
+                covered,
+                bytes,
+                gems,
+                is_secret,
+                ..
+            } => {
+                let share = covered.share(bytes.unwrap_or(gems));
+                Some(if is_secret {
+                    blurred_share(share)
+                } else {
+                    share
+                })
+            }
         }
     }
 }

@@ -32,6 +32,11 @@ pub enum CatalogueError {
         /// The known recipes.
         known: String,
     },
+    /// Gems were sent of a recipe whose gems only the catalogue can compute.
+    #[error(
+        "gems of recipe '{0}' are computed here only, because it has a secret; send the text, or gems of a public recipe"
+    )]
+    SecretRecipe(RecipeName),
     /// Too many recipes in one check.
     #[error("a check may use at most {limit} recipes; name fewer")]
     TooManyRecipes {
@@ -310,6 +315,7 @@ impl Classified for CatalogueError {
             Self::Recipe(error) => error.code(),
             Self::Name(error) => error.code(),
             Self::NoSuchRecipe { .. } => ErrorCode::UnknownRecipe,
+            Self::SecretRecipe(_) => ErrorCode::SecretRecipe,
             Self::TooManyRecipes { .. } => ErrorCode::TooManyRecipes,
             Self::RecipeIncomplete { .. } => ErrorCode::RecipeIncomplete,
             Self::Matches(_) => ErrorCode::Matches,

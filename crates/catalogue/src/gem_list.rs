@@ -8,8 +8,12 @@ use super::CatalogueError;
 /// Maximum number of gems in a query, or in a book given as gems: many times that of the longest novels.
 pub const MAX_GEMS: usize = 100_000;
 
-/// Validates external gems: checks their range and number, and removes duplicates.
+/// Validates external gems: checks their range and number, and removes duplicates. Nobody can know those of a secret recipe;
+/// to look up guesses would tell which are right.
 pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
+    if recipe.secret().is_some() {
+        return Err(CatalogueError::SecretRecipe(recipe.name().clone()));
+    }
     if gems.len() > MAX_GEMS {
         return Err(CatalogueError::TooManyGems {
             found: gems.len(),

@@ -40,6 +40,7 @@ mod answer;
 mod answer_size;
 mod audit;
 mod authority;
+mod blur;
 mod books;
 mod check;
 mod checking;

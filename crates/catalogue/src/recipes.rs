@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use lapidary_gems::{Lexicon, Recipe, RecipeName, WrittenGem};
+use lapidary_gems::{Lexicon, Recipe, RecipeError, RecipeName, Secret, WrittenGem};
 
 use super::answer::{CheckOptions, Recipes};
 use super::libraries::Deciding;
@@ -11,6 +11,10 @@ use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{LexiconStats, RecipeStats};
 use lapidary_store::{Coverage, Snapshot, StoreError};
 
+/// What ends a name that stands for a recipe with the catalogue's secret.
+const OWN_SECRET: &str = "@secret";
+/// What ends a name that stands for a recipe with a new secret.
+const NEW_SECRET: &str = "@new-secret";
 /// Maximum number of recipes in a check.
 const MOST_RECIPES: usize = 8;
 
@@ -47,6 +51,34 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
     /// If the catalogue has no gems of that recipe.
     pub fn get(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
         chosen(self.all(), asked)
+    }
+
+    /// The recipe of this name: one of the catalogue, a built-in one or a signature. `hardened@secret` is `hardened` with the
+    /// catalogue's secret, which is drawn if it has none, and `hardened@new-secret` the same with a new one, or with that of a
+    /// recipe that not all books have gems of yet. Nothing is added to the catalogue.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Recipe`]; [`CatalogueError::NoRandom`] if no secret can be drawn.
+    pub fn named(
+        &self,
+        name: &str,
+        lexicon: Option<&Arc<Lexicon>>,
+    ) -> Result<Recipe, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        let known = snapshot.recipes();
+        let public = name.strip_suffix(NEW_SECRET);
+        let is_new = public.is_some();
+        let Some(public) = public.or_else(|| name.strip_suffix(OWN_SECRET)) else {
+            let known = known
+                .into_iter()
+                .find(|known| known.name().as_str() == name);
+            return Ok(known.map_or_else(|| Recipe::named(name, lexicon), Ok)?);
+        };
+        let is_usable = |recipe: &&Recipe| !is_new || !snapshot.is_ready(recipe.name());
+        let mut usable = known.iter().filter(is_usable).filter_map(Recipe::secret);
+        let secret = usable.next().cloned().map_or_else(drawn, Ok)?;
+        let with_secret = Recipe::named(public, None)?.with_secret(&secret);
+        Ok(with_secret.ok_or_else(|| RecipeError::Unknown(name.to_owned()))?)
     }
 
     /// Returns the recipes of the catalogue, the default first.
@@ -290,9 +322,11 @@ fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
 }
 
 /// Whether gems written like this can be gems of the recipe. Those of a signature are written like others, so they come with
-/// the recipe's name.
+/// the recipe's name, and those with a secret never come.
 fn fits(recipe: &Recipe, gems: &[WrittenGem]) -> bool {
-    !recipe.is_signature() && gems.first().is_none_or(|gem| recipe.read(*gem).is_some())
+    !recipe.is_signature()
+        && recipe.secret().is_none()
+        && gems.first().is_none_or(|gem| recipe.read(*gem).is_some())
 }
 
 /// The recipes of these names, each once.
@@ -310,7 +344,7 @@ fn named(
     }
     let mut chosen: Vec<Recipe> = Vec::new();
     for name in names {
-        let recipe = known.iter().find(|recipe| recipe.name() == name);
+        let recipe = known.iter().find(|recipe| is_called(recipe, name));
         let recipe = recipe.ok_or_else(|| CatalogueError::no_such_recipe(name, known))?;
         may_answer(snapshot, deciding, recipe, options)?;
         if !chosen.contains(recipe) {
@@ -318,6 +352,19 @@ fn named(
         }
     }
     Ok(chosen)
+}
+
+fn drawn() -> Result<Secret, CatalogueError> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(CatalogueError::NoRandom)?;
+    Ok(Secret::new(random))
+}
+
+/// Whether this is the name of the recipe. Whoever asks for it need not know the digits that tell its secret from others.
+fn is_called(recipe: &Recipe, name: &RecipeName) -> bool {
+    let without_secret = name.as_str().strip_suffix(OWN_SECRET);
+    recipe.name() == name
+        || recipe.secret().is_some() && without_secret == Some(recipe.public_name())
 }
 
 /// Refuses a recipe that was named although a check with it would silently miss books.
@@ -347,6 +394,9 @@ pub(super) fn chosen(
     let Some(name) = asked else {
         return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::hardened));
     };
-    let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
+    let found = recipes
+        .iter()
+        .find(|recipe| is_called(recipe, name))
+        .cloned();
     found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
 }

@@ -8,10 +8,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::iter::{
+    IntoParallelRefIterator as _, IntoParallelRefMutIterator as _, ParallelIterator as _,
+};
 use serde::{Deserialize, Serialize};
 
-use super::add::StoredBook;
+use super::add::{StoredBook, recut_of};
 use super::books::{Listed, of_little_text};
 use super::copy::{complete, total_books};
 use super::{Catalogue, CatalogueError, Editor};
@@ -85,7 +87,7 @@ pub struct Transfer<C>(pub(super) C);
 
 impl<C: Deref<Target = Catalogue>> Transfer<C> {
     /// Writes the current state of the catalogue and returns the number of books. The same books always produce the
-    /// same bytes.
+    /// same bytes. Gems of secret recipes are left out.
     ///
     /// # Errors
     /// [`CatalogueError::Output`] if writing fails.
@@ -93,7 +95,8 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
         let snapshot = self.0.store.snapshot();
         let libraries = snapshot.libraries()?;
         let books = total_books(&libraries);
-        let recipes = snapshot.recipes();
+        let mut recipes = snapshot.recipes();
+        recipes.retain(|recipe| recipe.secret().is_none());
         let incomplete = recipes
             .iter()
             .map(Recipe::name)
@@ -209,6 +212,7 @@ impl Transfer<Editor<'_>> {
             watch(reading.books, header.books)?;
             let _feed = self.0.feeding.shared();
             some = last_of_each_key(some);
+            self.add_own_gems(&mut some)?;
             if !holds_none {
                 some = self.missing_or_different(some)?;
             }
@@ -217,6 +221,33 @@ impl Transfer<Editor<'_>> {
                 self.0.store.put(&self.0.actor, some)?;
             }
         }
+    }
+
+    /// Adds the gems of secret recipes, which no export has, from the folds or texts of the books, or from the catalogue if it
+    /// has a book with the same content.
+    fn add_own_gems(&self, books: &mut [NewBook]) -> Result<(), CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        let mut secret = snapshot.recipes();
+        secret.retain(|recipe| recipe.secret().is_some());
+        if secret.is_empty() {
+            return Ok(());
+        }
+        books.par_iter_mut().try_for_each(|book| {
+            for recipe in &secret {
+                let (record, text) = (&book.record, book.text.as_deref());
+                let fold = book.folds.iter().find(|fold| fold.base() == recipe.base());
+                let gems = match recut_of(recipe, record, fold, text)? {
+                    Some(gems) => Some(gems),
+                    None => gems_there(&*snapshot, recipe, record)?,
+                };
+                if let Some(gems) = gems {
+                    let name = recipe.name();
+                    book.record.gems.insert(name.clone(), gems.len() as u32);
+                    book.gems.insert(name.clone(), gems);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// The books that are not in the catalogue exactly like this.
@@ -269,6 +300,20 @@ impl Transfer<Editor<'_>> {
             }
         }
         Ok(())
+    }
+}
+
+/// The gems of a book with this key and content in a snapshot.
+fn gems_there(
+    snapshot: &dyn Snapshot,
+    recipe: &Recipe,
+    record: &Record,
+) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+    match StoredBook::find(snapshot, &record.key)? {
+        Some(there) if there.record.digest == record.digest => {
+            snapshot.gems(recipe.name(), there.number)
+        }
+        _ => Ok(None),
     }
 }
 

@@ -175,6 +175,7 @@ codes! {
     NotText = "not_text": Input,
     NothingToAllow = "nothing_to_allow": Input,
     OverLimit = "over_limit": Input,
+    SecretRecipe = "secret_recipe": Input,
     SeveralBooks = "several_books": Input,
     TooLong = "too_long": Input,
     UnknownRecipe = "unknown_recipe": Input,

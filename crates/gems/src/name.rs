@@ -29,6 +29,13 @@ impl RecipeName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name without the digits that tell a secret from others, if it is that of a recipe with one.
+    #[must_use]
+    pub fn without_secret(&self) -> Option<&str> {
+        let (public, _) = self.0.split_once('@')?;
+        public.starts_with("hardened").then_some(public)
+    }
 }
 
 impl fmt::Display for RecipeName {

@@ -311,13 +311,15 @@ impl IngestArgs {
             .map(|_| "documented")
             .filter(|_| self.recipes.is_empty());
         let names = self.recipes.iter().map(String::as_str).chain(usual);
+        let lexicon = self.lexicon.read()?;
+        let catalogue = self.target.open_here()?;
         let recipes = names
             .map(|name| {
-                self.boundaries
-                    .apply(self.lexicon.recipe("--recipe", name)?)
+                let recipe = catalogue.recipes().named(name, lexicon.as_ref());
+                let recipe = recipe.map_err(|why| Failure::Input(format!("--recipe: {why}")))?;
+                self.boundaries.apply(recipe)
             })
             .collect::<Result<Vec<Recipe>, _>>()?;
-        let catalogue = self.target.open_here()?;
         self.folds.apply(&catalogue)?;
         let all = catalogue.by(Actor::Local).recipes().ensure(&recipes)?;
         Ok(Sink::Folder {

@@ -94,11 +94,14 @@ impl StoredJob {
         }
     }
 
-    /// As it is shown: a built-in recipe and a signature by their names, because a lexicon in a definition may be large.
+    /// As it is shown: a built-in recipe and a signature by their names, because a lexicon in a definition may be large, and
+    /// one with a secret, because it is one.
     pub fn shown(mut self) -> Job {
         if let Task::Reindex { recipe: choice, .. } = &mut self.job.task
             && let RecipeChoice::Defined(recipe) = choice
-            && (recipe.is_signature() || recipe.name().as_str().parse().as_ref() == Ok(recipe))
+            && (recipe.is_signature()
+                || recipe.secret().is_some()
+                || recipe.name().as_str().parse().as_ref() == Ok(recipe))
         {
             *choice = RecipeChoice::Named(recipe.name().to_string());
         }

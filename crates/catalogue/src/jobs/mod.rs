@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use self::backups::Backups;
-use self::job::{StoredJob, defined};
+use self::job::StoredJob;
 use self::reindex::Reindex;
 use super::settings::put;
 use super::sharing::SETTINGS;
@@ -115,7 +115,7 @@ pub fn start_job(
     task: Task,
 ) -> Result<Job, CatalogueError> {
     let jobs = catalogue.jobs();
-    let task = defined(jobs.with_known_recipe(task))?;
+    let task = jobs.with_recipe(task)?;
     jobs.approve(&task)?;
     let turn = catalogue.turn(&catalogue.jobs.starting, SETTINGS)?;
     let stored = jobs.stored()?;
@@ -187,18 +187,14 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         self.0.backups.configured()
     }
 
-    /// The task with the definition of its recipe, if that is named and the catalogue has it: a name alone does not say the
-    /// lexicon of a signature.
-    fn with_known_recipe(&self, mut task: Task) -> Task {
+    /// The task with the definition of its recipe: a name alone does not say the lexicon of a signature, nor a secret.
+    fn with_recipe(&self, mut task: Task) -> Result<Task, CatalogueError> {
         if let Task::Reindex { recipe: choice, .. } = &mut task
             && let RecipeChoice::Named(name) = &*choice
         {
-            let mut known = self.0.recipes().all().into_iter();
-            if let Some(known) = known.find(|recipe| recipe.name().as_str() == name) {
-                *choice = RecipeChoice::Defined(known);
-            }
+            *choice = RecipeChoice::Defined(self.0.recipes().named(name, None)?);
         }
-        task
+        Ok(task)
     }
 
     /// The interrupted job of this number, which this process resumes, unless it was cancelled meanwhile.

@@ -13,7 +13,7 @@ use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
 
 use super::super::Text;
-use super::super::add::StoredBook;
+use super::super::add::{StoredBook, recut_of};
 use super::super::copy::total_books;
 use super::super::digest::digest_after;
 use super::super::pages::pages;
@@ -289,18 +289,22 @@ impl Jobs<Editor<'_>> {
     }
 }
 
-/// The gems of a book that has none of the recipe, from its fold.
+/// The gems of a book that has none of the recipe, from its fold or the text that is kept.
 fn late_gems(
     snapshot: &dyn Snapshot,
     recipe: &Recipe,
     book: BookNo,
     record: Record,
-) -> Result<Option<LateGems>, StoreError> {
+) -> Result<Option<LateGems>, CatalogueError> {
     if record.gems.contains_key(recipe.name()) {
         return Ok(None);
     }
     let fold = snapshot.fold(recipe.base(), book)?;
-    let gems = fold.and_then(|fold| recipe.recut(&fold));
+    let text = match fold {
+        Some(_) => None,
+        None => snapshot.text(book)?,
+    };
+    let gems = recut_of(recipe, &record, fold.as_ref(), text.as_deref())?;
     Ok(gems.map(|gems| LateGems {
         book,
         digest: record.digest,

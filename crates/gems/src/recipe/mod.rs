@@ -240,11 +240,8 @@ impl Recipe {
     /// The name without the secret: recipes that differ in nothing else have the same gems of different numbers.
     #[must_use]
     pub fn public_name(&self) -> &str {
-        let name = self.name.as_str();
-        match self.secret() {
-            Some(_) => name.split('@').next().unwrap_or(name),
-            None => name,
-        }
+        let name = &self.name;
+        name.without_secret().unwrap_or_else(|| name.as_str())
     }
 
     /// Whether print artifacts are removed from texts by default. The exact recipes keep them: their gems are those

@@ -3,6 +3,7 @@
 //! An attack is not counted for a text that it does not change (such as circled letters for Cyrillic), because the result says
 //! nothing about a detector.
 
+mod informed;
 mod layout;
 mod letters;
 mod parts;
@@ -10,6 +11,7 @@ mod script;
 mod words;
 
 use lapidary_common::random::Random;
+use lapidary_gems::Recipe;
 
 /// A way to disguise a text.
 #[derive(Debug, Clone, Copy)]
@@ -214,6 +216,18 @@ pub const ATTACKS: &[Attack] = &[
         "an advertising line after sentences",
         &[0.01, 0.05, 0.2],
         parts::advertised,
+    ),
+    attack(
+        "informed",
+        "a consonant replaced in each gem of `hardened`",
+        &[],
+        |scene, _| informed::without_gems(scene, &Recipe::hardened()),
+    ),
+    attack(
+        "informed-fine",
+        "a consonant replaced in each gem of `hardened-fine`",
+        &[],
+        |scene, _| informed::without_gems(scene, &Recipe::hardened_fine()),
     ),
     whole("shuffled", "paragraphs in random order", &[], |scene, _| {
         parts::shuffled(scene)

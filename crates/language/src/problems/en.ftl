@@ -90,6 +90,7 @@ p_not_readable = The file is of a kind that this server does not read; convert i
 p_not_text = This is not a text.
 p_nothing_to_allow = An allow-list needs a text, gems or a book.
 p_over_limit = This is more than the server reads: the file or its text is too complex.
+p_secret_recipe = Gems of this recipe are computed by the server only; send the text, or gems of a public recipe.
 p_several_books = There are several books in the file; send them one at a time.
 p_too_long = Some field is too long.
 p_unknown_recipe = The catalogue has no such recipe.

@@ -1,0 +1,67 @@
+//! Attacks by those who have read how gems are computed.
+
+use hashbrown::HashSet;
+use lapidary_gems::{Gem, Place, Recipe};
+
+use super::AttackScene;
+use lapidary_common::random::Random;
+
+/// A spoilt gem may let others of the book be found in its place, so it takes a few passes.
+const PASSES: usize = 8;
+const LATIN: &[char] = &['b', 'd', 'f', 'k', 'l', 'm', 'n', 'r', 's'];
+const CYRILLIC: &[char] = &['б', 'д', 'ф', 'к', 'л', 'м', 'н', 'р', 'с'];
+
+/// Replaces a consonant in each gem of a recipe until a query has none of those that the text had.
+pub(super) fn without_gems(scene: &mut AttackScene<'_>, recipe: &Recipe) -> String {
+    let book: HashSet<Gem> = recipe.gems(scene.text).iter().map(|of| of.gem).collect();
+    let mut text = scene.text.to_owned();
+    for _ in 0..PASSES {
+        let probes = recipe.probes(&text).into_iter().map(|probe| probe.placed);
+        let left = probes.filter(|placed| book.contains(&placed.gem));
+        let places: Vec<Place> = left.filter_map(|placed| placed.place).collect();
+        if places.is_empty() {
+            break;
+        }
+        text = spoilt(&text, &places, &mut scene.random);
+    }
+    text
+}
+
+/// The text with one consonant replaced in each of these places, which are in the order of their starts: the last one of each
+/// place, because it may be in the next one, too.
+fn spoilt(text: &str, places: &[Place], random: &mut Random) -> String {
+    let (mut copy, mut copied) = (String::with_capacity(text.len()), 0);
+    for Place { start, end } in places {
+        let (start, end) = (*start as usize, *end as usize);
+        if start < copied {
+            continue;
+        }
+        let Some(of) = text.get(start..end) else {
+            continue;
+        };
+        let mut letters = of.char_indices().rev();
+        let Some((at, letter)) = letters.find(|(_, letter)| sound(*letter).len() == 1) else {
+            continue;
+        };
+        copy.push_str(&text[copied..start + at]);
+        copy.push(other(letter, random));
+        copied = start + at + letter.len_utf8();
+    }
+    copy.push_str(&text[copied..]);
+    copy
+}
+
+fn sound(letter: char) -> String {
+    Recipe::hardened().fold(letter.encode_utf8(&mut [0; 4]))
+}
+
+/// A consonant with another sound.
+fn other(letter: char, random: &mut Random) -> char {
+    let letters = if letter.is_ascii() { LATIN } else { CYRILLIC };
+    loop {
+        let other = letters[random.below(letters.len())];
+        if sound(other) != sound(letter) {
+            return other;
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Recipes with a secret: what someone who has read the source cannot do, and what never leaves the catalogue.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::common::{Folder, Server, key, prose, run};
+use lapidary_gems::Recipe;
+use lapidary_lab::Attack;
+use serde_json::{Value, json};
+
+const BOOKS: u64 = 6;
+
+/// A folder with a catalogue of a few books.
+fn catalogue(options: &str) -> Folder {
+    let folder = Folder::new();
+    for book in 0..BOOKS {
+        folder.file(&format!("books/{book}.txt"), prose(book, 6_000));
+    }
+    let line = format!("ingest --library l --rights protected {options} --data {{}} {{}}");
+    run(&line, &[folder.data(), folder.path("books")]).expect(0);
+    folder
+}
+
+/// Adds a book of which nothing but the gems is known.
+fn add_gems(folder: &Folder) {
+    let released = Recipe::released();
+    let gems = released.gems(&prose(100, 6_000)).into_iter();
+    let gems: Vec<u64> = gems.map(|placed| placed.gem.0).collect();
+    let of_gems =
+        json!({ "id": "gems", "rights": "protected", "gems": gems, "recipe": "released" });
+    let feed = folder.file("feed.ndjson", of_gems.to_string());
+    run(
+        "ingest --data {} --library l --feed {}",
+        &[folder.data(), feed],
+    )
+    .expect(0);
+}
+
+fn reindex(folder: &Folder, recipe: &str) -> String {
+    let line = format!("reindex --recipe {recipe} --data {{}}");
+    let said = run(&line, &[folder.data()]).expect(0).out;
+    let said = said.strip_prefix("checks now use recipe ").expect(&said);
+    said.split([';', '\n']).next().expect("a name").to_owned()
+}
+
+fn check(folder: &Folder, file: &PathBuf, options: &str) -> Value {
+    let line = format!("check --json {options} --data {{}} {{}}");
+    let mut reports = run(&line, &[&folder.data(), file]).json();
+    reports.remove(0)
+}
+
+/// The book as someone would publish it who has read how gems are computed.
+fn informed_copy(folder: &Folder) -> PathBuf {
+    let attack = Attack::named("informed").expect("an attack");
+    let text = prose(1, 6_000);
+    let copy = attack.copy(&text, 1.0, 1).expect("it applies");
+    let edits = text.chars().zip(copy.chars()).filter(|(a, b)| a != b);
+    let edits = edits.count() * 1_000 / text.split(' ').count();
+    println!("{edits} letters in 1,000 words");
+    assert!((10..50).contains(&edits), "{edits}");
+    folder.file("copy.txt", copy)
+}
+
+#[test]
+fn who_reads_the_source_cannot_hide_a_copy() {
+    let folder = catalogue("--keep-folds");
+    add_gems(&folder);
+    let copy = informed_copy(&folder);
+    assert_eq!(check(&folder, &copy, "")["verdict"], "unknown");
+    let recipe = reindex(&folder, "hardened@secret --allow-missing");
+    assert!(recipe.starts_with("hardened@"), "{recipe}");
+    let found = check(&folder, &copy, "");
+    assert_eq!(
+        (
+            &found["verdict"],
+            &found["matches"][0]["book"]["id"],
+            &found["matches"][0]["recipes"][0]
+        ),
+        (&json!("protected"), &json!("1"), &json!(recipe))
+    );
+    // By its name without digits, and with gems that are a part of the others.
+    let named = check(&folder, &copy, "--recipe hardened@secret");
+    assert_eq!(named["matches"], found["matches"]);
+    let fine = reindex(&folder, "hardened-fine@secret --allow-missing");
+    assert_eq!(
+        fine.strip_prefix("hardened-fine"),
+        recipe.strip_prefix("hardened")
+    );
+    // A book of which nothing but gems is known is found by those.
+    let of_gems = folder.file("gems.txt", prose(100, 6_000));
+    assert_eq!(check(&folder, &of_gems, "")["verdict"], "protected");
+    // Another secret makes other gems of the same book.
+    let other = reindex(&folder, "hardened@new-secret --allow-missing");
+    assert!(other.starts_with("hardened@") && other != recipe, "{other}");
+    for old in ["hardened", &recipe, &fine] {
+        run(&format!("drop-recipe --data {{}} {old}"), &[folder.data()]).expect(0);
+    }
+    assert_eq!(check(&folder, &copy, "")["verdict"], "protected");
+    run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+#[test]
+fn places_tell_nothing_of_single_gems() {
+    let folder = catalogue("--keep-folds --keep-texts");
+    let recipe = reindex(&folder, "hardened@secret");
+    let text = [prose(500, 700), prose(2, 6_000), prose(501, 700)].join("\n\n");
+    let text = folder.file("text.txt", text);
+    let found = check(&folder, &text, "");
+    let spans = found["matches"][0]["spans"].as_array().expect("spans");
+    assert!(!spans.is_empty() && found["recipe"] == recipe, "{found}");
+    let bytes = fs::metadata(&text).expect("a file").len();
+    for span in spans {
+        let place = &span["query"]["bytes"];
+        let [start, end] = ["start", "end"].map(|of| place[of].as_u64().expect("a number"));
+        assert!(
+            start % 512 == 0 && (end % 512 == 0 || end == bytes),
+            "{span}"
+        );
+    }
+    let covered = found["covered"].as_f64().expect("a share") * 100.0;
+    assert!((covered - covered.round()).abs() < 1e-9, "{covered}");
+}
+
+#[test]
+fn no_gem_leaves_the_catalogue() {
+    let folder = catalogue("--keep-folds");
+    let recipe = reindex(&folder, "hardened@secret --drop-old");
+    let boilerplate = folder.file("boilerplate.txt", prose(300, 3_000));
+    run(
+        "allow add --data {} --text {} boilerplate",
+        &[folder.data(), boilerplate],
+    )
+    .expect(0);
+    let secret = key(&folder.data(), "--role admin boss");
+    let server = Server::start(&folder.data());
+    let get = |path: &str| {
+        let request = ureq::get(format!("{}{path}", server.url));
+        let request = request.header("authorization", format!("Bearer {secret}"));
+        request
+            .call()
+            .expect("an answer")
+            .into_body()
+            .read_to_string()
+            .expect("a text")
+    };
+    let told = [
+        "/v1/allow",
+        "/v1/jobs",
+        "/v1/export",
+        "/v1/recipes",
+        "/v1/stats",
+        "/v1/audit",
+    ]
+    .map(get);
+    for told in &told {
+        assert!(
+            !told.contains("\"secret\"") && !told.contains("window"),
+            "{told}"
+        );
+    }
+    let [allow, jobs, export, recipes, ..] = &told;
+    assert!(jobs.contains(&recipe) && recipes.contains(&recipe));
+    assert!(
+        !allow.contains("hardened") && !export.contains("hardened"),
+        "{allow} {export}"
+    );
+    // Nobody can send gems of it, whether they name the recipe or not.
+    let gems = json!(["0000b9fde99327d3", "0000b995a35b1cf7"]);
+    let bodies = [
+        json!({ "gems": gems, "recipe": recipe }),
+        json!({ "gems": gems }),
+    ];
+    for body in &bodies {
+        for (method, path) in [
+            ("POST", "/v1/checks"),
+            ("PUT", "/v1/libraries/l/books/guessed"),
+        ] {
+            let request = ureq::http::Request::builder()
+                .method(method)
+                .uri(format!("{}{path}", server.url));
+            let request = request.header("authorization", format!("Bearer {secret}"));
+            let request = request.header("content-type", "application/json");
+            let mut body = body.clone();
+            if method == "PUT" {
+                body["rights"] = json!("protected");
+            }
+            let agent: ureq::Agent = ureq::Agent::config_builder()
+                .http_status_as_error(false)
+                .build()
+                .into();
+            let answer = agent
+                .run(request.body(body.to_string()).expect("a request"))
+                .expect("an answer");
+            let answer: Value =
+                serde_json::from_str(&answer.into_body().read_to_string().expect("a text"))
+                    .expect("JSON");
+            assert_eq!(answer["code"], "secret_recipe", "{method} {path}: {answer}");
+        }
+    }
+}
+
+/// An export has no gems of a secret recipe. A catalogue that has the secret computes them again, from folds or texts, or keeps
+/// those that it has; copies and backups have all.
+#[test]
+fn the_secret_goes_where_the_catalogue_goes() {
+    let folder = catalogue("--keep-folds");
+    let recipe = reindex(&folder, "hardened@secret");
+    let copy = informed_copy(&folder);
+    let export = folder.path("export.ndjson");
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    run("books remove --library l --data {} 1", &[folder.data()]).expect(0);
+    assert_eq!(check(&folder, &copy, "")["verdict"], "unknown");
+    run("import --data {} {}", &[folder.data(), export]).expect(0);
+    assert_eq!(
+        check(&folder, &copy, "")["matches"][0]["recipes"][0],
+        recipe
+    );
+    run("verify --data {}", &[folder.data()]).expect(0);
+
+    run(
+        "backup --data {} --to {}",
+        &[folder.data(), folder.path("backups")],
+    )
+    .expect(0);
+    run(
+        "restore --data {} --from {}",
+        &[folder.path("restored"), folder.path("backups")],
+    )
+    .expect(0);
+    run(
+        "copy --from {} --to {}",
+        &[folder.data(), folder.path("copied")],
+    )
+    .expect(0);
+    for place in ["restored", "copied"] {
+        let line = "check --json --data {} {}";
+        let found = run(line, &[folder.path(place), copy.clone()])
+            .json()
+            .remove(0);
+        assert_eq!(found["matches"][0]["recipes"][0], recipe, "{place}");
+    }
+}
