@@ -682,20 +682,7 @@ pub fn doc_with_summary(
     file.into_inner().into_inner()
 }
 
-/// A font with deeply nested procedures, on which the parser overflows the stack.
-pub fn overflows_the_stack() -> Vec<u8> {
-    let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
-    let page = format!(
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>"
-    );
-    pdf_of(
-        &[
-            b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
-            b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
-            page.into_bytes(),
-            stream("", b"BT /F 1 Tf (A stone.) Tj ET", 1),
-            stream("", &b"{".repeat(1_000_000), 1),
-        ],
-        1,
-    )
+/// A gigabyte of spaces compressed twice to a few kilobytes, which the parser decompresses in full.
+pub fn exhausts_memory() -> Vec<u8> {
+    pdf_that_draws(stream("", &vec![b' '; 1 << 30], 2), Vec::new())
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::makers::{pdf_of, stream};
 use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
-use pdf_extract::encryption::crypt_filters::{Aes128CryptFilter, Aes256CryptFilter, CryptFilter};
-use pdf_extract::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions};
+use lopdf::encryption::crypt_filters::{Aes128CryptFilter, Aes256CryptFilter, CryptFilter};
+use lopdf::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions};
 
 /// The width of a letter of the font, and the height of a line, in points.
 const LETTER: usize = 6;

@@ -369,6 +369,15 @@ fn composites() -> Vec<Composite> {
             ..of("no descriptor", Ok("/Identity-H"), range(), shifted)
         },
         Composite {
+            descendant: "/W[0 4294967295 500]/W2[0 4294967295 0 0 0]".to_owned(),
+            ..of(
+                "widths of too many glyphs",
+                Ok("/Identity-H"),
+                range(),
+                shifted,
+            )
+        },
+        Composite {
             descendant: file,
             file: makers::truetype(),
             ..of("a font's own", Ok("/Identity-H"), Ok(""), shifted)
@@ -747,7 +756,7 @@ fn what_is_encrypted_is_said_to_be() {
     encrypted(pdf.into_bytes());
 }
 
-/// Fonts without a character mapping, and one on which the parser panics.
+/// A font without a character mapping.
 #[test]
 fn pages_that_cannot_be_read() {
     let pdf = |fonts: &[&str]| {
@@ -772,39 +781,23 @@ fn pages_that_cannot_be_read() {
         makers::pdf_of(&objects, 1)
     };
     let good = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
-    quietly(move || {
-        let nameless = "<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H>>";
-        for bad in [
-            nameless,
-            "<</Type/Font/Subtype/TrueType/BaseFont/X/FirstChar 0/LastChar 9/Widths[500]>>",
-        ] {
-            let refused = one(pdf(&[good, bad]))
-                .expect_err("half of it is lost")
-                .to_string();
-            assert!(
-                refused.contains("1 of 2 pages cannot be read, the first is page 2"),
-                "{refused}"
-            );
-            let fonts: Vec<&str> = std::iter::repeat_n(good, 19).chain([bad]).collect();
-            assert_eq!(
-                one(pdf(&fonts))
-                    .expect("most of it")
-                    .text
-                    .matches("can be read")
-                    .count(),
-                19
-            );
-        }
-        // A missing font is replaced by a default one.
-        assert_eq!(
-            one(pdf(&[good, "17"]))
-                .expect("all of it")
-                .text
-                .matches("can be read")
-                .count(),
-            2
-        );
-    });
+    let nameless = "<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H>>";
+    let refused = one(pdf(&[good, nameless]))
+        .expect_err("half of it is lost")
+        .to_string();
+    assert!(
+        refused.contains("1 of 2 pages cannot be read, the first is page 2"),
+        "{refused}"
+    );
+    let count = |fonts: &[&str], what: &str| {
+        let text = one(pdf(fonts)).expect(what).text;
+        text.matches("can be read").count()
+    };
+    let fonts: Vec<&str> = std::iter::repeat_n(good, 19).chain([nameless]).collect();
+    assert_eq!(count(&fonts, "most of it"), 19);
+    // A missing font, and one that cannot be read, are replaced by a common one.
+    let unknown = "<</Type/Font/Subtype/Type9/FirstChar 0/LastChar 9/Widths[500]>>";
+    assert_eq!(count(&[good, "17", unknown], "all of it"), 3);
 }
 
 /// Reads a file. Our own readers must not panic; third-party parsers may, as they run in separate processes.

@@ -19,6 +19,11 @@ pub(super) struct Matrix(pub(super) [f64; 6]);
 impl Matrix {
     pub(super) const IDENTITY: Self = Self([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
 
+    /// A movement.
+    pub(super) fn shift(across: f64, up: f64) -> Self {
+        Self([1.0, 0.0, 0.0, 1.0, across, up])
+    }
+
     pub(super) fn point(&self, (x, y): Point) -> Point {
         let [a, b, c, d, e, f] = self.0;
         (a * x + c * y + e, b * x + d * y + f)

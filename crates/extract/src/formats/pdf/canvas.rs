@@ -4,53 +4,53 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use hashbrown::HashMap;
-use pdf_extract::content::Operation;
-use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
+use hayro_syntax::object::{Array, Dict, Name, Object, ObjectIdentifier, Stream};
+use hayro_syntax::page::{Page, Resources};
 
 use super::area::{Bounds, Clip, FillRule, Matrix, PageArea, Path};
 use super::colour::{Blend, PdfPaint, Space};
-use super::fonts::resolve;
+use super::fonts::Font;
 use super::layers::PdfLayers;
-use super::mend::sub_dictionary;
+use super::letters::{TextPlace, TextRun, TextState};
 use super::picture::{self, PictureLook};
 use super::scene::{FontMetrics, Measured, Painted, Scene, Stencil, TextStyle};
 
 /// The maximum number of points in the paths of a page with text.
 const MOST_POINTS: usize = 2_000_000;
 
+/// An operation of a page or a form.
+pub(super) struct Operation<'o, 'c> {
+    pub(super) operator: &'o [u8],
+    pub(super) operands: Vec<&'o Object<'c>>,
+    /// The numbers that the operands begin with.
+    pub(super) values: Vec<f64>,
+}
+
 /// The names that a page or a form has for what its operations refer to.
-pub(super) struct Names {
-    states: Dictionary,
-    spaces: Dictionary,
-    properties: Dictionary,
-    patterns: Dictionary,
-    shadings: Dictionary,
+pub(super) struct Names<'a> {
+    pub(super) resources: Resources<'a>,
     /// Colour spaces that have been read.
     read: HashMap<Vec<u8>, Space>,
 }
 
-impl Names {
-    pub(super) fn of(document: &Document, resources: &Dictionary) -> Self {
-        let part = |key: &[u8]| sub_dictionary(document, resources, key);
-        let (states, spaces, properties) =
-            (part(b"ExtGState"), part(b"ColorSpace"), part(b"Properties"));
-        let (patterns, shadings) = (part(b"Pattern"), part(b"Shading"));
+impl<'a> Names<'a> {
+    pub(super) fn of(resources: Resources<'a>) -> Self {
         Self {
-            states,
-            spaces,
-            properties,
-            patterns,
-            shadings,
+            resources,
             read: HashMap::new(),
         }
     }
 
-    fn space(&mut self, document: &Document, object: &Object) -> Space {
-        let name = object.as_name().unwrap_or_default();
+    fn spaces(&self) -> &Dict<'a> {
+        &self.resources.color_spaces
+    }
+
+    fn space(&mut self, name: &[u8]) -> Space {
         if let Some(space) = self.read.get(name) {
             return space.clone();
         }
-        let space = Space::read(document, object, &self.spaces);
+        let object = Object::Name(Name::new_unescaped(name));
+        let space = Space::read(&object, self.spaces());
         self.read.insert(name.to_vec(), space.clone());
         space
     }
@@ -65,9 +65,11 @@ struct Ink {
 }
 
 /// The graphics state.
-#[derive(Clone, Debug)]
-struct GraphicsState {
+#[derive(Clone)]
+struct GraphicsState<'a> {
     matrix: Matrix,
+    text: TextState<'a>,
+    place: TextPlace,
     clip: Clip,
     stencil: Option<Stencil>,
     fill: Ink,
@@ -78,16 +80,14 @@ struct GraphicsState {
     blend: Blend,
     is_masked: bool,
     overprints: bool,
-    /// The text rendering mode.
-    mode: i64,
 }
 
 /// A page being painted.
-pub(super) struct Canvas {
-    scene: Scene,
-    layers: Rc<PdfLayers>,
-    state: GraphicsState,
-    outer: Vec<GraphicsState>,
+pub(super) struct Canvas<'a> {
+    scene: Scene<'a>,
+    layers: Rc<PdfLayers<'a>>,
+    state: GraphicsState<'a>,
+    outer: Vec<GraphicsState<'a>>,
     path: Path,
     points: usize,
     clip: Option<FillRule>,
@@ -98,15 +98,15 @@ pub(super) struct Canvas {
     /// Letters of the current text that will be a clip.
     stencil: Option<Stencil>,
     /// Pictures that have been looked at.
-    pictures: HashMap<ObjectId, PictureLook>,
+    pictures: HashMap<ObjectIdentifier, PictureLook>,
     /// Whether the next string may have another style than the last one.
     is_changed: bool,
     /// Whether the place of the next string is given.
     is_placed: bool,
 }
 
-impl Canvas {
-    pub(super) fn new(document: &Document, page: &Dictionary, layers: Rc<PdfLayers>) -> Self {
+impl<'a> Canvas<'a> {
+    pub(super) fn new(page: &Page<'a>, layers: Rc<PdfLayers<'a>>) -> Self {
         let ink = Ink {
             space: Space::Gray,
             paint: Space::Gray.initial(),
@@ -114,6 +114,8 @@ impl Canvas {
         };
         let state = GraphicsState {
             matrix: Matrix::IDENTITY,
+            text: TextState::START,
+            place: TextPlace::START,
             clip: Clip::NONE,
             stencil: None,
             fill: ink.clone(),
@@ -123,15 +125,10 @@ impl Canvas {
             blend: Blend::Normal,
             is_masked: false,
             overprints: false,
-            mode: 0,
         };
-        let unit = page
-            .get(b"UserUnit")
-            .and_then(Object::as_float)
-            .map_or(1.0, f64::from);
         let (outer, path, points, clip) = (Vec::new(), Path::default(), 0, None);
         let (marks, hidden, stencil, is_changed, is_placed) = (Vec::new(), 0, None, true, true);
-        let scene = Scene::new(shown(document, page), unit);
+        let scene = Scene::new(shown(page), page.raw().get("UserUnit").unwrap_or(1.0));
         let pictures = HashMap::new();
         Self {
             scene,
@@ -150,8 +147,13 @@ impl Canvas {
         }
     }
 
-    pub(super) fn scene(&self) -> &Scene {
-        &self.scene
+    pub(super) fn into_scene(self) -> Scene<'a> {
+        self.scene
+    }
+
+    /// How many states are saved.
+    pub(super) fn saved(&self) -> usize {
+        self.outer.len()
     }
 
     pub(super) fn save(&mut self) {
@@ -189,29 +191,25 @@ impl Canvas {
         self.is_changed |= was_hidden;
     }
 
-    /// Whether a form or a picture is on a layer that is switched off.
-    fn is_off(&self, document: &Document, dictionary: &Dictionary) -> bool {
-        dictionary
-            .get(b"OC")
-            .is_ok_and(|layer| self.layers.hides(document, layer))
-    }
-
     /// Begins a form: what it shows is transformed, clipped, and may be on a layer.
-    pub(super) fn enter(&mut self, document: &Document, form: &Dictionary) {
-        let hidden = self.is_off(document, form);
+    pub(super) fn enter(&mut self, form: &Dict<'a>) {
+        let hidden = self.layers.hides(form, b"OC");
         self.save();
         self.mark(hidden);
-        let matrix = form.get(b"Matrix").ok();
-        if let Some(matrix) = matrix.and_then(|matrix| numbers(document, matrix)) {
+        if let Some(matrix) = form.get("Matrix") {
             self.state.matrix = Matrix(matrix).then(&self.state.matrix);
         }
-        let bounds = form.get(b"BBox").ok();
-        if let Some(bounds) = bounds.and_then(|bounds| rectangle(document, bounds)) {
+        let bounds = form
+            .get("BBox")
+            .and_then(|[left, bottom, right, top]: [f64; 4]| {
+                Bounds::around([(left, bottom), (right, top)])
+            });
+        if let Some(bounds) = bounds {
             self.state
                 .clip
                 .add(PageArea::of_square(&self.state.matrix, bounds));
         }
-        if form.has(b"Group") {
+        if form.contains_key("Group") {
             self.state.group *= self.state.fill.alpha;
             (self.state.fill.alpha, self.state.line.alpha) = (1.0, 1.0);
         }
@@ -219,124 +217,113 @@ impl Canvas {
     }
 
     /// Follows an operation, other than those that show text or begin and end a graphics state.
-    pub(super) fn operate(
-        &mut self,
-        document: &Document,
-        operation: &Operation,
-        names: &mut Names,
-    ) {
-        let operands = &operation.operands[..];
-        let values = first_numbers(operands);
-        match operation.operator.as_str() {
-            operator @ ("m" | "l" | "c" | "v" | "y" | "h" | "re") => {
-                return self.extend_path(operator, &values);
+    pub(super) fn operate(&mut self, operation: &Operation<'_, '_>, names: &mut Names<'a>) {
+        let (operands, values) = (&operation.operands[..], &operation.values[..]);
+        match operation.operator {
+            operator @ (b"m" | b"l" | b"c" | b"v" | b"y" | b"h" | b"re") => {
+                return self.extend_path(operator, values);
             }
-            "BMC" => return self.mark(false),
-            "BDC" => {
-                let is_hidden = self.is_layer_off(document, operands, names);
+            b"BMC" => return self.mark(false),
+            b"BDC" => {
+                let is_hidden = self.is_layer_off(operands, names);
                 return self.mark(is_hidden);
             }
-            "EMC" => return self.end_mark(),
-            "Td" | "TD" | "Tm" | "T*" => {
-                self.is_placed = true;
-                return;
-            }
-            "W" => self.clip = Some(FillRule::NonZero),
-            "W*" => self.clip = Some(FillRule::EvenOdd),
-            operator @ ("f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" | "n") => {
+            b"EMC" => return self.end_mark(),
+            b"W" => self.clip = Some(FillRule::NonZero),
+            b"W*" => self.clip = Some(FillRule::EvenOdd),
+            operator @ (b"f" | b"F" | b"f*" | b"S" | b"s" | b"B" | b"B*" | b"b" | b"b*" | b"n") => {
                 self.paint_path(operator);
             }
-            "sh" => self.paint_shading(document, operands, names),
-            "BI" => self.inline_picture(document, operands, names),
-            "BT" => (self.stencil, self.is_placed) = (None, true),
-            "ET" => {
+            b"sh" => self.paint_shading(operands, names),
+            b"BI" => self.inline_picture(operands, names),
+            b"ET" => {
                 if let Some(stencil) = self.stencil.take() {
                     self.state.stencil = Some(stencil);
                 }
             }
-            _ if self.change_state(document, operation, &values, names) => {}
+            operator if self.set_place(operator, values) => return,
+            _ if self.change_state(operation, names) => {}
             _ => return,
         }
         self.is_changed = true;
     }
 
+    /// Follows an operation that sets where text is shown, if it is one.
+    fn set_place(&mut self, operator: &[u8], values: &[f64]) -> bool {
+        let GraphicsState { place, text, .. } = &mut self.state;
+        let is_set = place.follow(operator, values, text);
+        self.is_placed |= is_set;
+        if operator == b"BT" {
+            self.stencil = None;
+        }
+        is_set
+    }
+
     /// Follows an operation that changes the graphics state, if it is one.
-    fn change_state(
-        &mut self,
-        document: &Document,
-        operation: &Operation,
-        values: &[f64],
-        names: &mut Names,
-    ) -> bool {
-        match (operation.operator.as_str(), values) {
-            ("cm", values) if let Ok(matrix) = values.try_into() => {
+    fn change_state(&mut self, operation: &Operation<'_, '_>, names: &mut Names<'a>) -> bool {
+        match (operation.operator, &operation.values[..]) {
+            (b"cm", values) if let Ok(matrix) = values.try_into() => {
                 self.state.matrix = Matrix(matrix).then(&self.state.matrix);
             }
-            ("w", &[width]) => self.state.line_width = width,
-            ("Tr", &[mode]) => self.state.mode = mode as i64,
-            ("gs", _) => self.extended(document, &operation.operands, names),
-            ("g" | "rg" | "k" | "cs" | "sc" | "scn", _) => {
-                set_colour(&mut self.state.fill, document, operation, values, names);
+            (b"w", &[width]) => self.state.line_width = width,
+            (b"gs", _) => self.extended(&operation.operands, names),
+            (b"g" | b"rg" | b"k" | b"cs" | b"sc" | b"scn", _) => {
+                set_colour(&mut self.state.fill, operation, names);
             }
-            ("G" | "RG" | "K" | "CS" | "SC" | "SCN", _) => {
-                set_colour(&mut self.state.line, document, operation, values, names);
+            (b"G" | b"RG" | b"K" | b"CS" | b"SC" | b"SCN", _) => {
+                set_colour(&mut self.state.line, operation, names);
             }
-            _ => return false,
+            (operator, values) => return self.state.text.set(operator, values),
         }
         true
     }
 
     /// Whether a marked part of the content is on a layer that is switched off.
-    fn is_layer_off(&self, document: &Document, operands: &[Object], names: &Names) -> bool {
+    fn is_layer_off(&self, operands: &[&Object<'_>], names: &Names<'a>) -> bool {
         let [Object::Name(tag), Object::Name(name)] = operands else {
             return false;
         };
-        tag == b"OC"
-            && names
-                .properties
-                .get(name)
-                .is_ok_and(|layer| self.layers.hides(document, layer))
+        tag.as_ref() == b"OC" && self.layers.hides(&names.resources.properties, name)
     }
 
-    fn paint_shading(&mut self, document: &Document, operands: &[Object], names: &Names) {
+    fn paint_shading(&mut self, operands: &[&Object<'_>], names: &Names<'a>) {
         let area = PageArea::of_box(self.state.clip.bounds);
-        let shading = operands
-            .first()
-            .and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
+        let shading = match operands {
+            [Object::Name(name), ..] => names.resources.get_shading(name),
+            _ => None,
+        };
         let paint = shading.map_or(PdfPaint::Unknown, |object| {
-            picture::shading(document, object, &names.spaces)
+            picture::shading(&object, names.spaces())
         });
         self.paint(area, paint, self.state.fill.alpha, false, true);
     }
 
-    fn extended(&mut self, document: &Document, operands: &[Object], names: &Names) {
-        let state = operands
-            .first()
-            .and_then(|name| names.states.get(name.as_name().ok()?).ok());
-        let Some(Ok(state)) = state.map(|state| resolve(document, state).as_dict()) else {
+    fn extended(&mut self, operands: &[&Object<'_>], names: &Names<'a>) {
+        let [Object::Name(name), ..] = operands else {
             return;
         };
-        for (key, value) in state {
-            let value = resolve(document, value);
-            match (&key[..], value) {
-                (b"ca", value) => self.state.fill.alpha = value.as_float().unwrap_or(1.0),
-                (b"CA", value) => self.state.line.alpha = value.as_float().unwrap_or(1.0),
-                (b"LW", value) => self.state.line_width = value.as_float().map_or(1.0, f64::from),
-                (b"SMask", value) => self.state.is_masked = value.as_name().ok() != Some(b"None"),
-                (b"OP" | b"op", Object::Boolean(overprints)) => self.state.overprints = *overprints,
-                (b"BM", Object::Name(name)) => self.state.blend = Blend::of(name),
-                (b"BM", Object::Array(some)) => {
-                    let first = some
-                        .first()
-                        .map(|name| resolve(document, name).as_name().unwrap_or_default());
-                    self.state.blend = Blend::of(first.unwrap_or(b"Normal"));
-                }
-                _ => {}
-            }
+        let Some(set) = names.resources.get_ext_g_state(name) else {
+            return;
+        };
+        let state = &mut self.state;
+        state.fill.alpha = set.get("ca").unwrap_or(state.fill.alpha);
+        state.line.alpha = set.get("CA").unwrap_or(state.line.alpha);
+        state.line_width = set.get("LW").unwrap_or(state.line_width);
+        for key in ["OP", "op"] {
+            state.overprints = set.get(key).unwrap_or(state.overprints);
+        }
+        if let Some(mask) = set.get::<Object<'_>>("SMask") {
+            state.is_masked = mask.into_name().is_none_or(|name| name.as_ref() != b"None");
+        }
+        if let Some(array) = set.get::<Array<'_>>("BM") {
+            let first = array.iter::<Name<'_>>().next();
+            state.blend = first.map_or(Blend::Normal, |name| Blend::of(&name));
+        } else if let Some(name) = set.get::<Name<'_>>("BM") {
+            state.blend = Blend::of(&name);
         }
     }
 
-    fn extend_path(&mut self, operator: &str, values: &[f64]) {
+    fn extend_path(&mut self, operator: &[u8], values: &[f64]) {
         if self.points > MOST_POINTS {
             return self.scene.fill();
         }
@@ -344,18 +331,18 @@ impl Canvas {
         let (matrix, path) = (self.state.matrix, &mut self.path);
         let point = |x: f64, y: f64| matrix.point((x, y));
         match (operator, values) {
-            ("m", &[x, y]) => path.move_to(point(x, y)),
-            ("l", &[x, y]) => path.line_to(point(x, y)),
-            ("c", &[x1, y1, x2, y2, x, y]) => {
+            (b"m", &[x, y]) => path.move_to(point(x, y)),
+            (b"l", &[x, y]) => path.line_to(point(x, y)),
+            (b"c", &[x1, y1, x2, y2, x, y]) => {
                 path.curve_to(point(x1, y1), point(x2, y2), point(x, y));
             }
-            ("v", &[c, d, x, y]) => {
+            (b"v", &[c, d, x, y]) => {
                 let from = path.end().unwrap_or(point(c, d));
                 path.curve_to(from, point(c, d), point(x, y));
             }
-            ("y", &[a, b, x, y]) => path.curve_to(point(a, b), point(x, y), point(x, y)),
-            ("h", _) => path.close(),
-            ("re", &[x, y, width, height]) => {
+            (b"y", &[a, b, x, y]) => path.curve_to(point(a, b), point(x, y), point(x, y)),
+            (b"h", _) => path.close(),
+            (b"re", &[x, y, width, height]) => {
                 path.rectangle(&matrix, (x, y), (x + width, y + height));
             }
             _ => {}
@@ -363,14 +350,14 @@ impl Canvas {
         self.points += self.path.points - before;
     }
 
-    fn paint_path(&mut self, operator: &str) {
+    fn paint_path(&mut self, operator: &[u8]) {
         let (path, clip) = (std::mem::take(&mut self.path), self.clip.take());
-        let rule = if operator.ends_with('*') {
+        let rule = if operator.ends_with(b"*") {
             FillRule::EvenOdd
         } else {
             FillRule::NonZero
         };
-        if "fFbB".contains(&operator[..1]) {
+        if b"fFbB".contains(&operator[0]) {
             let GraphicsState {
                 fill: Ink { paint, alpha, .. },
                 ..
@@ -379,7 +366,7 @@ impl Canvas {
                 self.paint(area, paint, alpha, false, true);
             }
         }
-        if "SsbB".contains(&operator[..1]) {
+        if b"SsbB".contains(&operator[0]) {
             let GraphicsState {
                 line: Ink { paint, alpha, .. },
                 line_width,
@@ -398,10 +385,9 @@ impl Canvas {
         }
     }
 
-    fn inline_picture(&mut self, document: &Document, operands: &[Object], names: &Names) {
-        match operands.first() {
-            Some(Object::Stream(picture)) => self.picture(document, None, picture, names),
-            // The parser does not know all of them.
+    fn inline_picture(&mut self, operands: &[&Object<'_>], names: &Names<'a>) {
+        match operands {
+            [Object::Stream(picture)] => self.picture(None, picture, names),
             _ => self.look(PictureLook::UNKNOWN),
         }
     }
@@ -409,16 +395,15 @@ impl Canvas {
     /// Paints a picture into the square of one unit.
     pub(super) fn picture(
         &mut self,
-        document: &Document,
-        id: Option<ObjectId>,
-        picture: &Stream,
-        names: &Names,
+        id: Option<ObjectIdentifier>,
+        picture: &Stream<'_>,
+        names: &Names<'a>,
     ) {
-        if self.is_off(document, &picture.dict) {
+        if self.layers.hides(picture.dict(), b"OC") {
             return;
         }
         let known = id.and_then(|id| self.pictures.get(&id).copied());
-        let look = known.unwrap_or_else(|| picture::look(document, picture, &names.spaces));
+        let look = known.unwrap_or_else(|| picture::look(picture, names.spaces()));
         if let Some(id) = id {
             self.pictures.insert(id, look);
         }
@@ -485,19 +470,54 @@ impl Canvas {
         self.is_changed = true;
     }
 
-    /// Strings are shown, in letters of which the widths are known or not.
-    pub(super) fn show(&mut self, strings: usize, metrics: FontMetrics) {
-        if self.is_changed || !metrics.has_widths {
-            let style = self.style(metrics);
-            self.scene.style(style);
-            self.is_changed = !metrics.has_widths;
+    /// Sets the font of the strings that follow.
+    pub(super) fn set_font(&mut self, font: Rc<Font<'a>>, size: f64) {
+        (self.state.text.font, self.state.text.size) = (Some(font), size);
+    }
+
+    /// The font of the strings that follow, if one is set: they are shown together.
+    pub(super) fn begin_strings(&mut self) -> Option<Rc<Font<'a>>> {
+        let font = self.state.text.font.clone()?;
+        if self.is_changed || !font.metrics.has_widths {
+            let style = self.style(font.metrics);
+            self.scene.add_style(style);
+            self.is_changed = !font.metrics.has_widths;
         }
         self.is_placed = false;
-        self.scene.strings += strings;
+        Some(font)
+    }
+
+    /// Shows a string, and calls a function with the characters of each letter, if they are known.
+    pub(super) fn show(&mut self, string: &[u8], mut each: impl FnMut(Option<&str>)) {
+        let run = TextRun {
+            state: self.state.text.clone(),
+            string: string.into(),
+            matrix: self.state.place.next.then(&self.state.matrix),
+            style: self.scene.last_style(),
+        };
+        let length = run.letters(|_, text| each(text));
+        self.state.place.advance(length);
+        self.scene.show(run);
+    }
+
+    /// Moves the next string to the left.
+    pub(super) fn adjust(&mut self, by: f64) {
+        let GraphicsState { text, place, .. } = &mut self.state;
+        place.advance(-by / 1000.0 * text.size * text.stretch);
+    }
+
+    /// Begins the next line.
+    pub(super) fn next_line(&mut self) {
+        self.set_place(b"T*", &[]);
+    }
+
+    /// Sets the distances between words and letters.
+    pub(super) fn set_distances(&mut self, blank: f64, spacing: f64) {
+        (self.state.text.blank, self.state.text.spacing) = (blank, spacing);
     }
 
     fn style(&mut self, metrics: FontMetrics) -> TextStyle {
-        let clips = (4..=7).contains(&self.state.mode);
+        let clips = (4..=7).contains(&self.state.text.mode);
         let stencil = clips.then(|| {
             self.stencil
                 .get_or_insert_with(|| Rc::new(Cell::new(None)))
@@ -505,7 +525,7 @@ impl Canvas {
         });
         let state = &self.state;
         let ink = |ink: &Ink| Some((ink.paint, ink.alpha * state.group));
-        let inks = match state.mode {
+        let inks = match state.text.mode {
             1 | 5 => [None, ink(&state.line)],
             2 | 6 => [ink(&state.fill), ink(&state.line)],
             3 | 7 => [None, None],
@@ -530,80 +550,37 @@ impl Canvas {
 }
 
 /// Sets the colour or the colour space of an ink.
-fn set_colour(
-    ink: &mut Ink,
-    document: &Document,
-    operation: &Operation,
-    values: &[f64],
-    names: &mut Names,
-) {
-    match (operation.operator.as_str(), operation.operands.last()) {
-        ("cs" | "CS", Some(space)) => {
-            ink.space = names.space(document, space);
+fn set_colour(ink: &mut Ink, operation: &Operation<'_, '_>, names: &mut Names<'_>) {
+    match (operation.operator, operation.operands.last()) {
+        (b"cs" | b"CS", Some(Object::Name(space))) => {
+            ink.space = names.space(space);
             ink.paint = ink.space.initial();
             return;
         }
-        ("g" | "G", _) => ink.space = names.space(document, &Object::Name(b"DeviceGray".to_vec())),
-        ("rg" | "RG", _) => ink.space = names.space(document, &Object::Name(b"DeviceRGB".to_vec())),
-        ("k" | "K", _) => ink.space = names.space(document, &Object::Name(b"DeviceCMYK".to_vec())),
+        (b"g" | b"G", _) => ink.space = Space::Gray,
+        (b"rg" | b"RG", _) => ink.space = Space::Rgb,
+        (b"k" | b"K", _) => ink.space = Space::Cmyk,
         // The name of a pattern.
         (_, Some(Object::Name(name))) => {
-            let pattern = names.patterns.get(name).ok();
+            let pattern = names.resources.get_pattern(name);
             ink.paint = pattern.map_or(PdfPaint::Unknown, |object| {
-                picture::pattern(document, object, &names.spaces)
+                picture::pattern(&object, names.spaces())
             });
             return;
         }
         _ => {}
     }
-    let values: Vec<f32> = values.iter().map(|value| *value as f32).collect();
+    let values: Vec<f32> = operation.values.iter().map(|value| *value as f32).collect();
     ink.paint = ink.space.paint(&values);
 }
 
-/// The numbers that an operation begins with.
-fn first_numbers(operands: &[Object]) -> Vec<f64> {
-    operands
-        .iter()
-        .map_while(|operand| Some(f64::from(operand.as_float().ok()?)))
-        .take(32)
-        .collect()
-}
-
-/// An array of this many numbers.
-fn numbers<const COUNT: usize>(document: &Document, object: &Object) -> Option<[f64; COUNT]> {
-    let numbers = resolve(document, object).as_array().ok()?.iter();
-    let numbers: Option<Vec<f64>> = numbers
-        .map(|number| Some(f64::from(resolve(document, number).as_float().ok()?)))
-        .collect();
-    numbers?.try_into().ok()
-}
-
-fn rectangle(document: &Document, object: &Object) -> Option<Bounds> {
-    let [left, bottom, right, top] = numbers(document, object)?;
-    Bounds::around([(left, bottom), (right, top)])
-}
-
 /// What is shown of a page.
-fn shown(document: &Document, page: &Dictionary) -> Option<Bounds> {
-    match (
-        page_box(document, page, b"MediaBox"),
-        page_box(document, page, b"CropBox"),
-    ) {
-        (Some(media), Some(crop)) => Some(media.within(&crop))
-            .filter(|shown| !shown.is_empty())
-            .or(Some(media)),
-        (media, crop) => media.or(crop),
-    }
-}
-
-/// A box of a page, or of its nearest ancestor that has it.
-fn page_box<'d>(document: &'d Document, mut page: &'d Dictionary, key: &[u8]) -> Option<Bounds> {
-    for _ in 0..super::mend::DEEPEST {
-        if let Ok(object) = page.get(key) {
-            return rectangle(document, object).filter(|bounds| !bounds.is_empty());
-        }
-        let parent = page.get(b"Parent").and_then(Object::as_reference).ok()?;
-        page = document.get_dictionary(parent).ok()?;
-    }
-    None
+fn shown(page: &Page<'_>) -> Option<Bounds> {
+    let [media, crop] = [page.media_box(), page.crop_box()].map(|bounds| Bounds {
+        from: (bounds.x0, bounds.y0),
+        to: (bounds.x1, bounds.y1),
+    });
+    [media.within(&crop), media]
+        .into_iter()
+        .find(|bounds| !bounds.is_empty())
 }

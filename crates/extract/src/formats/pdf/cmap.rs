@@ -1,26 +1,10 @@
-//! `CMap`s: the lengths of a font's codes, and the characters they stand for. Parsing is lenient, and output is in
-//! the one form that `adobe-cmap-parser` reads: it panics on much that is common, such as odd numbers of digits.
+//! `CMap`s from codes to characters. Much that is common is not quite valid, so they are read leniently: the parser of
+//! `hayro-font` gives up on a whole map.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// The maximum number of characters in a map: more codes than fonts have glyphs.
 const MOST: usize = 1 << 17;
-
-/// A range of codes with the same length in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Codes {
-    pub(super) width: usize,
-    pub(super) first: u32,
-    pub(super) last: u32,
-}
-
-/// The content of a `CMap`.
-#[derive(Debug, Default)]
-pub(super) struct CMap {
-    pub(super) codes: Vec<Codes>,
-    pub(super) characters: BTreeMap<u32, String>,
-}
 
 #[derive(Debug, PartialEq)]
 enum Token<'a> {
@@ -118,35 +102,26 @@ fn text(units: &[u16]) -> String {
         .collect()
 }
 
-impl CMap {
-    pub(super) fn read(bytes: &[u8]) -> Self {
-        let mut map = Self::default();
-        let mut tokens = Tokens(bytes);
-        while let Some(token) = tokens.next() {
-            match token {
-                Token::Word(b"begincodespacerange") => map.read_codes(&mut tokens),
-                Token::Word(b"beginbfchar") => map.read_characters(&mut tokens),
-                Token::Word(b"beginbfrange") => map.read_ranges(&mut tokens),
-                _ => {}
-            }
-        }
-        map
-    }
+/// The characters that codes stand for.
+#[derive(Default)]
+struct CodeMap(BTreeMap<u32, String>);
 
-    fn read_codes(&mut self, tokens: &mut Tokens<'_>) {
-        while let (Some(Token::Hex(first)), Some(Token::Hex(last))) = (tokens.next(), tokens.next())
-        {
-            if first.len() == last.len() && (1..=4).contains(&first.len()) {
-                self.codes.push(Codes {
-                    width: first.len(),
-                    first: number(&first),
-                    last: number(&last),
-                });
-            }
+/// Reads the characters that the codes of a `CMap` stand for.
+pub(super) fn characters(map: &[u8]) -> BTreeMap<u32, String> {
+    let mut characters = CodeMap::default();
+    let mut tokens = Tokens(map);
+    while let Some(token) = tokens.next() {
+        match token {
+            Token::Word(b"beginbfchar") => characters.read(&mut tokens),
+            Token::Word(b"beginbfrange") => characters.read_ranges(&mut tokens),
+            _ => {}
         }
     }
+    characters.0
+}
 
-    fn read_characters(&mut self, tokens: &mut Tokens<'_>) {
+impl CodeMap {
+    fn read(&mut self, tokens: &mut Tokens<'_>) {
         while let Some(Token::Hex(code)) = tokens.next() {
             match tokens.next() {
                 Some(Token::Hex(character)) => self.insert(number(&code), &units(&character)),
@@ -185,35 +160,10 @@ impl CMap {
 
     fn insert(&mut self, code: u32, units: &[u16]) {
         let text = text(units);
-        if !text.is_empty() && self.characters.len() < MOST {
-            self.characters.insert(code, text);
+        if !text.is_empty() && self.0.len() < MOST {
+            self.0.insert(code, text);
         }
     }
-}
-
-/// Writes a `CMap` from codes to characters.
-pub(super) fn to_unicode<'a>(characters: impl Iterator<Item = (u32, &'a str)>) -> Vec<u8> {
-    let (mut lines, mut count) = (String::new(), 0);
-    for (code, character) in characters {
-        count += 1;
-        let _ = write!(lines, "<{code:08x}> <");
-        for unit in character.encode_utf16() {
-            let _ = write!(lines, "{unit:04x}");
-        }
-        lines.push_str(">\n");
-    }
-    format!("{count} beginbfchar\n{lines}endbfchar\n").into_bytes()
-}
-
-/// Writes a `CMap` in which codes stand for themselves. The parser assumes that codes are half as long as they are written.
-pub(super) fn encoding(codes: &[Codes]) -> Vec<u8> {
-    let mut written = format!("{} begincodespacerange\n", codes.len());
-    for &Codes { width, first, last } in codes {
-        let digits = 4 * width;
-        let _ = writeln!(written, "<{first:0digits$x}> <{last:0digits$x}>");
-    }
-    written.push_str("endcodespacerange\n1 begincidrange\n<00000000> <ffffffff> 0\nendcidrange\n");
-    written.into_bytes()
 }
 
 #[cfg(test)]
@@ -222,29 +172,13 @@ mod tests {
 
     #[test]
     fn every_way_to_write_a_map_is_read() {
-        let map = CMap::read(
+        let map = characters(
             b"/CIDInit /ProcSet findresource begin << /Registry (Adobe>) >> def % <00> comment\n\
               2 begincodespacerange <00> <7f><8140> <FEFE> endcodespacerange\n\
               3 beginbfchar <01> <0041> <02> <42><0003> <D835DC00> <04> /name <5> <00660069> endbfchar\n\
               3 beginbfrange\n<0010><0012><0061>\n<20> <21> [<0430> <0431>] <30> <31> <D83DDE00> endbfrange",
         );
-        assert_eq!(
-            map.codes,
-            [
-                Codes {
-                    width: 1,
-                    first: 0,
-                    last: 0x7f
-                },
-                Codes {
-                    width: 2,
-                    first: 0x8140,
-                    last: 0xfefe
-                }
-            ]
-        );
         let read: Vec<(u32, &str)> = map
-            .characters
             .iter()
             .map(|(code, text)| (*code, text.as_str()))
             .collect();
@@ -276,8 +210,7 @@ mod tests {
             b"<",
             b"<<",
         ] {
-            let map = CMap::read(bytes);
-            assert!(map.characters.len() <= MOST && map.codes.is_empty());
+            assert!(characters(bytes).len() <= MOST);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use pdf_extract::{Dictionary, Document, Object, Stream};
+use hayro_syntax::object::{Array, Dict, Object, Stream, dict_or_stream};
 
-use super::fonts::{content, items, resolve};
+use super::fonts::content;
 use crate::colour::Colour as ScreenColour;
 
 /// The maximum nesting depth of colour spaces and functions.
@@ -58,6 +58,17 @@ pub(super) struct Inks {
 }
 
 impl Inks {
+    fn of(names: &[Object<'_>], alternate: Rc<Space>, tint: Option<Function>) -> Self {
+        let is_none =
+            |name: &Object<'_>| matches!(name, Object::Name(name) if name.as_ref() == b"None");
+        Self {
+            count: names.len(),
+            are_none: names.iter().all(is_none),
+            alternate,
+            tint: tint.map(Rc::new),
+        }
+    }
+
     fn paint(&self, values: &[f32]) -> PdfPaint {
         match self.tint.as_ref().and_then(|tint| tint.of(values)) {
             Some(values) => self.alternate.paint(&values),
@@ -73,64 +84,51 @@ fn unit(value: f32) -> f32 {
 
 impl Space {
     /// Reads a colour space, which resources may have under a name.
-    pub(super) fn read(document: &Document, object: &Object, named: &Dictionary) -> Self {
-        let object = match object.as_name() {
-            Ok(name) => named.get(name).unwrap_or(object),
-            Err(_) => object,
+    pub(super) fn read(object: &Object<'_>, named: &Dict<'_>) -> Self {
+        let named = match object {
+            Object::Name(name) => named.get::<Object<'_>>(name),
+            _ => None,
         };
-        Self::read_at(document, object, 0)
+        Self::read_at(named.as_ref().unwrap_or(object), 0)
     }
 
-    fn read_at(document: &Document, object: &Object, depth: usize) -> Self {
-        let object = resolve(document, object);
+    fn read_at(object: &Object<'_>, depth: usize) -> Self {
         let parts = items(object);
-        let part = |place: usize| {
-            parts
-                .get(place)
-                .map_or(&Object::Null, |part| resolve(document, part))
+        let inner = |place: usize| {
+            let space = parts.get(place);
+            Rc::new(space.map_or(Self::Unknown, |space| Self::read_at(space, depth + 1)))
         };
-        let inner = |place: usize| Rc::new(Self::read_at(document, part(place), depth + 1));
-        if depth > DEEPEST {
+        let Some(Object::Name(name)) = parts.first().filter(|_| depth <= DEEPEST) else {
             return Self::Unknown;
-        }
-        match part(0).as_name().unwrap_or_default() {
-            b"DeviceGray" | b"G" | b"CalGray" => Self::Gray,
-            b"DeviceRGB" | b"RGB" | b"CalRGB" => Self::Rgb,
-            b"DeviceCMYK" | b"CMYK" => Self::Cmyk,
-            b"Lab" => Self::Lab,
-            b"ICCBased" => Self::of_profile(part(1)),
-            b"Indexed" | b"I" => {
-                let table = match part(3) {
-                    Object::Stream(stream) => content(stream),
-                    table => table.as_str().unwrap_or_default().to_vec(),
+        };
+        match (name.as_ref(), &parts[1..]) {
+            (b"DeviceGray" | b"G" | b"CalGray", _) => Self::Gray,
+            (b"DeviceRGB" | b"RGB" | b"CalRGB", _) => Self::Rgb,
+            (b"DeviceCMYK" | b"CMYK", _) => Self::Cmyk,
+            (b"Lab", _) => Self::Lab,
+            (b"ICCBased", [Object::Stream(profile), ..]) => Self::of_profile(profile),
+            (b"Indexed" | b"I", [_, _, table, ..]) => {
+                let table = match table {
+                    Object::Stream(stream) => content(stream).into_owned(),
+                    Object::String(string) => string.as_bytes().to_vec(),
+                    _ => Vec::new(),
                 };
                 Self::Indexed(inner(1), Rc::new(table))
             }
-            b"Separation" | b"DeviceN" => {
-                let names = items(part(1));
-                Self::Inks(Inks {
-                    count: names.len(),
-                    are_none: names
-                        .iter()
-                        .all(|name| resolve(document, name).as_name().ok() == Some(b"None")),
-                    alternate: inner(2),
-                    tint: Function::read(document, part(3), depth + 1).map(Rc::new),
-                })
+            (b"Separation" | b"DeviceN", [names, _, tint, ..]) => {
+                let tint = Function::read(tint, depth + 1);
+                Self::Inks(Inks::of(&items(names), inner(2), tint))
             }
             _ => Self::Unknown,
         }
     }
 
     /// That of an ICC profile, by the number of its parts.
-    fn of_profile(profile: &Object) -> Self {
-        let count = profile
-            .as_stream()
-            .and_then(|stream| stream.dict.get(b"N"))
-            .and_then(Object::as_i64);
-        match count {
-            Ok(1) => Self::Gray,
-            Ok(3) => Self::Rgb,
-            Ok(4) => Self::Cmyk,
+    fn of_profile(profile: &Stream<'_>) -> Self {
+        match profile.dict().get::<u8>("N") {
+            Some(1) => Self::Gray,
+            Some(3) => Self::Rgb,
+            Some(4) => Self::Cmyk,
             _ => Self::Unknown,
         }
     }
@@ -196,37 +194,28 @@ pub(super) enum Function {
     Stitching(StitchingFunction),
 }
 
-fn numbers(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Vec<f32> {
-    let array = dictionary
-        .get(key)
-        .map(|object| resolve(document, object))
-        .and_then(Object::as_array);
-    let numbers = array
-        .into_iter()
-        .flatten()
-        .take(256)
-        .map(|number| resolve(document, number).as_float());
-    numbers.map(Result::unwrap_or_default).collect()
+/// The objects of an array, or the one that is none.
+fn items<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
+    match object {
+        Object::Array(array) => array.iter().collect(),
+        object => vec![object.clone()],
+    }
+}
+
+/// The numbers of an array.
+pub(super) fn numbers(dictionary: &Dict<'_>, key: &str) -> Vec<f32> {
+    let array = dictionary.get::<Array<'_>>(key).unwrap_or_default();
+    array.iter::<f32>().take(256).collect()
 }
 
 impl Function {
-    pub(super) fn read(document: &Document, object: &Object, depth: usize) -> Option<Self> {
-        let object = resolve(document, object);
-        let dictionary = object
-            .as_dict()
-            .or_else(|_| object.as_stream().map(|stream| &stream.dict))
-            .ok()?;
-        let kind = dictionary
-            .get(b"FunctionType")
-            .map(|kind| resolve(document, kind))
-            .and_then(Object::as_i64);
-        match (kind.ok()?, object.as_stream()) {
-            (0, Ok(stream)) => SampledFunction::read(document, stream).map(Self::Sampled),
-            (2, _) => Some(Self::Exponential(ExponentialFunction::read(
-                document, dictionary,
-            ))),
+    pub(super) fn read(object: &Object<'_>, depth: usize) -> Option<Self> {
+        let (dictionary, stream) = dict_or_stream(object)?;
+        match (dictionary.get::<u8>("FunctionType")?, stream) {
+            (0, Some(stream)) => SampledFunction::read(stream).map(Self::Sampled),
+            (2, _) => Some(Self::Exponential(ExponentialFunction::read(dictionary))),
             (3, _) if depth < DEEPEST => {
-                StitchingFunction::read(document, dictionary, depth).map(Self::Stitching)
+                StitchingFunction::read(dictionary, depth).map(Self::Stitching)
             }
             _ => None,
         }
@@ -250,9 +239,9 @@ pub(super) struct ExponentialFunction {
 }
 
 impl ExponentialFunction {
-    fn read(document: &Document, dictionary: &Dictionary) -> Self {
-        let colour = |key: &[u8], usual: f32| {
-            let numbers = numbers(document, dictionary, key);
+    fn read(dictionary: &Dict<'_>) -> Self {
+        let colour = |key: &str, usual: f32| {
+            let numbers = numbers(dictionary, key);
             if numbers.is_empty() {
                 vec![usual]
             } else {
@@ -260,12 +249,9 @@ impl ExponentialFunction {
             }
         };
         Self {
-            from: colour(b"C0", 0.0),
-            to: colour(b"C1", 1.0),
-            exponent: dictionary
-                .get(b"N")
-                .and_then(Object::as_float)
-                .unwrap_or(1.0),
+            from: colour("C0", 0.0),
+            to: colour("C1", 1.0),
+            exponent: dictionary.get("N").unwrap_or(1.0),
         }
     }
 
@@ -286,20 +272,20 @@ pub(super) struct SampledFunction {
 }
 
 impl SampledFunction {
-    fn read(document: &Document, stream: &Stream) -> Option<Self> {
-        let bits = stream.dict.get(b"BitsPerSample").and_then(Object::as_i64);
-        if bits.ok()? != 8 {
+    fn read(stream: &Stream<'_>) -> Option<Self> {
+        let dictionary = stream.dict();
+        if dictionary.get::<u8>("BitsPerSample")? != 8 {
             return None;
         }
-        let sizes = numbers(document, &stream.dict, b"Size");
+        let sizes = numbers(dictionary, "Size");
         Some(Self {
             sizes: sizes
                 .into_iter()
                 .map(|size| size.max(1.0) as usize)
                 .collect(),
-            domain: numbers(document, &stream.dict, b"Domain"),
-            range: numbers(document, &stream.dict, b"Range"),
-            samples: content(stream),
+            domain: numbers(dictionary, "Domain"),
+            range: numbers(dictionary, "Range"),
+            samples: content(stream).into_owned(),
         })
     }
 
@@ -338,18 +324,16 @@ pub(super) struct StitchingFunction {
 }
 
 impl StitchingFunction {
-    fn read(document: &Document, dictionary: &Dictionary, depth: usize) -> Option<Self> {
-        let functions = dictionary
-            .get(b"Functions")
-            .map(|object| resolve(document, object));
-        let functions = functions.and_then(Object::as_array).ok()?.iter().take(32);
+    fn read(dictionary: &Dict<'_>, depth: usize) -> Option<Self> {
+        let functions = dictionary.get::<Array<'_>>("Functions")?;
+        let functions = functions.iter::<Object<'_>>().take(32);
         Some(Self {
             functions: functions
-                .map(|function| Function::read(document, function, depth + 1))
+                .map(|function| Function::read(&function, depth + 1))
                 .collect::<Option<_>>()?,
-            bounds: numbers(document, dictionary, b"Bounds"),
-            domain: numbers(document, dictionary, b"Domain"),
-            encode: numbers(document, dictionary, b"Encode"),
+            bounds: numbers(dictionary, "Bounds"),
+            domain: numbers(dictionary, "Domain"),
+            encode: numbers(dictionary, "Encode"),
         })
     }
 

@@ -1,79 +1,110 @@
-//! Rewrites fonts so that `pdf-extract` can read them. It handles composite fonts of two-byte codes with a plain map
-//! to Unicode; on many others it panics or finds no text.
+//! The fonts of a document: which characters the codes of a string stand for, and how wide they are.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS};
 use hashbrown::HashMap;
-use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
+use hayro_cmap::BfString;
+use hayro_font::{
+    CMapResolverFn, Font as FontProgram, FontCache, FontGlyph, FontQuery, FontResolverFn,
+    StandardFont, UNITS_PER_EM,
+};
+use hayro_syntax::object::{Array, Dict, Name, Object, ObjectIdentifier, Stream};
 use read_fonts::tables::cmap::{CmapIterLimits, PlatformId};
 use read_fonts::{FontRef, TableProvider as _};
 
-use super::cmap::{CMap, Codes, encoding, to_unicode};
+use super::cmap;
 use super::scene::FontMetrics;
 
-/// The object that a reference points to.
-pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
-    document
-        .dereference(object)
-        .map_or(&Object::Null, |(_, object)| object)
-}
-
-/// The objects of an array, or the one that is none.
-pub(super) fn items(object: &Object) -> &[Object] {
-    object
-        .as_array()
-        .map_or(std::slice::from_ref(object), Vec::as_slice)
-}
-
-/// What a dictionary has under a name.
-pub(super) fn entry<'a>(
-    document: &'a Document,
-    dictionary: &'a Dictionary,
-    key: &[u8],
-) -> Option<&'a Object> {
+/// The name that a dictionary has under a key, or an empty one.
+pub(super) fn name<'a>(dictionary: &Dict<'a>, key: &str) -> Name<'a> {
     dictionary
         .get(key)
-        .ok()
-        .map(|object| resolve(document, object))
+        .unwrap_or_else(|| Name::new_unescaped(b""))
 }
 
-/// The name that an object is, or an empty one.
-pub(super) fn name(object: Option<&Object>) -> &[u8] {
-    object
-        .and_then(|object| object.as_name().ok())
-        .unwrap_or_default()
+/// The content of a stream, decompressed as far as possible.
+pub(super) fn content<'a>(stream: &Stream<'a>) -> Cow<'a, [u8]> {
+    stream.decoded_data().unwrap_or_default()
 }
 
-/// The maximum number of widths in a font: more than it can have glyphs.
-const MOST_WIDTHS: usize = 1 << 16;
-/// The default width of glyphs.
-const WIDTH: i64 = 1000;
-/// All codes of two bytes.
-const TWO_BYTES: Codes = Codes {
-    width: 2,
-    first: 0,
-    last: 0xffff,
-};
+/// The maximum number of glyphs in ranges of the same width.
+const MOST_WIDTHS: f64 = 262_144.0;
+/// The width of a letter in a font that says nothing of it.
+const WIDTH: f64 = 1000.0;
+
+/// The fonts of a document, each of which is read once.
+pub(super) struct Fonts<'a> {
+    cache: FontCache<'a>,
+    programs: FontResolverFn,
+    encodings: CMapResolverFn,
+    known: HashMap<ObjectIdentifier, Rc<Font<'a>>>,
+}
+
+impl<'a> Fonts<'a> {
+    pub(super) fn new() -> Self {
+        Self {
+            cache: FontCache::new(),
+            // Fonts that are not in the file: only their names of glyphs and their widths matter.
+            programs: Arc::new(|query| match query {
+                FontQuery::Standard(font) => Some(font.get_font_data()),
+                FontQuery::Fallback(query) => Some(query.pick_standard_font().get_font_data()),
+            }),
+            encodings: Arc::new(hayro_cmap::load_embedded),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The font that resources have under a name; a common font if there is none.
+    pub(super) fn font(&mut self, named: &Dict<'a>, name: &[u8]) -> Rc<Font<'a>> {
+        let id = named.get_ref(name).map(ObjectIdentifier::from);
+        if let Some(font) = id.and_then(|id| self.known.get(&id)) {
+            return font.clone();
+        }
+        let dictionary = named.get::<Dict<'_>>(name).unwrap_or_default();
+        let font = Rc::new(Font::read(&dictionary, self.program(&dictionary)));
+        if let Some(id) = id {
+            self.known.insert(id, font.clone());
+        }
+        font
+    }
+
+    fn program(&self, font: &Dict<'a>) -> Option<FontProgram<'a>> {
+        if is_bounded(font)
+            && let Some(program) = self.cache.font(font, &self.programs, &self.encodings)
+        {
+            return Some(program);
+        }
+        if is_composite(font) {
+            return None;
+        }
+        let common = StandardFont::Helvetica;
+        self.cache.standard_font(common, &self.programs)
+    }
+}
 
 /// A font of the document.
-#[derive(Debug)]
-pub(super) struct Font {
-    /// The rewritten font, without its map to Unicode.
-    dictionary: Dictionary,
-    /// For a composite font: how its codes are separated; empty for single-byte codes.
-    codes: Vec<Codes>,
+pub(super) struct Font<'a> {
+    /// What is known of its glyphs, if anything.
+    program: Option<FontProgram<'a>>,
     characters: Characters,
-    metrics: FontMetrics,
+    /// Whether it has only numbers for its glyphs, which say nothing by themselves.
+    pub(super) is_numbered: bool,
+    pub(super) metrics: FontMetrics,
+    /// The codes that were looked up.
+    codes: RefCell<HashMap<u32, Code>>,
 }
 
 /// Which characters codes stand for.
-#[derive(Debug)]
 enum Characters {
-    /// Determined by the rest of the font.
-    AsIs,
+    /// Determined by the names of the glyphs.
+    Named,
+    /// Bytes in the encoding of PDF.
+    Bytes,
     Map(BTreeMap<u32, String>),
     /// UTF-16.
     Unicode,
@@ -83,218 +114,194 @@ enum Characters {
     Glyphs(HashMap<u32, char>),
 }
 
-impl Characters {
-    fn of(&self, code: u32) -> Option<String> {
-        match self {
-            Self::AsIs => None,
-            Self::Map(characters) => characters.get(&code).cloned(),
-            Self::Unicode => char::from_u32(code).map(String::from),
-            Self::Glyphs(glyphs) => glyphs.get(&code).map(|&char| char.into()),
-            Self::Encoded(encoding) => {
+/// What a code of a string stands for.
+#[derive(Clone)]
+pub(super) struct Code {
+    /// Its characters, if they are known.
+    pub(super) text: Option<Rc<str>>,
+    /// Its width as a share of the size.
+    pub(super) width: f64,
+}
+
+impl<'a> Font<'a> {
+    fn read(dictionary: &Dict<'a>, program: Option<FontProgram<'a>>) -> Self {
+        let is_numbered = is_composite(dictionary);
+        let is_drawn = name(dictionary, "Subtype").as_ref() == b"Type3";
+        let is_vertical = program.as_ref().is_some_and(|font| !font.is_horizontal());
+        let has_widths = if is_numbered {
+            program.is_some() && has_stated_widths(dictionary) && !is_vertical
+        } else {
+            !is_drawn
+        };
+        Self {
+            program,
+            characters: mapped(dictionary).unwrap_or_else(|| unmapped(dictionary)),
+            is_numbered,
+            metrics: FontMetrics {
+                has_widths,
+                has_size: !is_drawn,
+                is_vertical,
+            },
+            codes: RefCell::default(),
+        }
+    }
+
+    /// The first code of some bytes, and its length.
+    pub(super) fn code(&self, bytes: &[u8]) -> (Code, usize) {
+        let (code, length) = match (&self.program, bytes) {
+            (Some(program), _) => program.read_code(bytes, 0),
+            (None, &[first, second, ..]) => (u16::from_be_bytes([first, second]).into(), 2),
+            (None, _) => (0, 1),
+        };
+        let mut codes = self.codes.borrow_mut();
+        let known = codes.entry(code).or_insert_with(|| {
+            // Vertical lines are read as if they were horizontal.
+            let advance = |program: &FontProgram<'_>| program.code_advance(code).hypot();
+            let width = self.program.as_ref().map_or(WIDTH, advance);
+            Code {
+                text: self.text(code).map(Rc::from),
+                width: width / f64::from(UNITS_PER_EM),
+            }
+        });
+        (known.clone(), length)
+    }
+
+    /// The characters that a code stands for.
+    fn text(&self, code: u32) -> Option<String> {
+        let glyph = self
+            .program
+            .as_ref()
+            .map(|program| (program, program.map_code(code)));
+        let known = match &self.characters {
+            Characters::Named => None,
+            Characters::Bytes => byte_of_font(code),
+            Characters::Map(characters) => characters.get(&code).cloned(),
+            Characters::Unicode => {
+                let units = [(code >> 16) as u16, code as u16];
+                String::from_utf16(&units[usize::from(units[0] == 0)..]).ok()
+            }
+            Characters::Glyphs(glyphs) => {
+                glyph.and_then(|(_, glyph)| Some((*glyphs.get(&glyph.to_u32())?).into()))
+            }
+            Characters::Encoded(encoding) => {
                 let bytes = code.to_be_bytes();
                 let bytes = &bytes[if code > 0xff { 2 } else { 3 }..];
                 encoding
                     .decode_without_bom_handling_and_without_replacement(bytes)
                     .map(Cow::into_owned)
             }
-        }
-    }
-}
-
-/// A font in use on a page, under a name of its own.
-pub(super) struct InUse {
-    pub(super) id: ObjectId,
-    font: Rc<Font>,
-    used: BTreeSet<u32>,
-    /// How many characters are shown, and how many of them are unknown.
-    shown: usize,
-    unread: usize,
-}
-
-impl InUse {
-    pub(super) fn new(id: ObjectId, font: Rc<Font>) -> Self {
-        Self {
-            id,
-            font,
-            used: BTreeSet::new(),
-            shown: 0,
-            unread: 0,
-        }
-    }
-
-    /// Records the codes of a string that is shown: a map has only those, because it is read once per page.
-    pub(super) fn show(&mut self, mut bytes: &[u8]) {
-        if self.font.codes.is_empty() {
-            self.used.extend(bytes.iter().map(|&byte| u32::from(byte)));
-            self.shown += bytes.len();
-            return;
-        }
-        while !bytes.is_empty() {
-            let (code, width) = self.font.code(bytes);
-            self.used.insert(code);
-            self.shown += 1;
-            self.unread += usize::from(self.font.characters.of(code).is_none());
-            bytes = &bytes[width..];
-        }
-    }
-
-    /// How many characters are shown, and how many of them are unknown.
-    pub(super) fn counted(&self) -> (usize, usize) {
-        (self.shown, self.unread)
-    }
-
-    /// What is known of where the characters of a string are.
-    pub(super) fn metrics(&self) -> FontMetrics {
-        self.font.metrics
-    }
-
-    /// Adds the font to the document.
-    pub(super) fn write(self, document: &mut Document, made: &mut Vec<ObjectId>) {
-        let Self { id, font, used, .. } = self;
-        let mut dictionary = font.dictionary.clone();
-        let mut add = |content: Vec<u8>| {
-            let id = document.add_object(Stream::new(Dictionary::new(), content));
-            made.push(id);
-            Object::Reference(id)
         };
-        if !font.codes.is_empty() {
-            dictionary.set("Encoding", add(encoding(&font.codes)));
-        }
-        if !matches!(font.characters, Characters::AsIs) {
-            let characters: Vec<(u32, String)> = used
-                .into_iter()
-                .filter_map(|code| Some((code, font.characters.of(code)?)))
-                .collect();
-            let map = to_unicode(characters.iter().map(|(code, text)| (*code, text.as_str())));
-            dictionary.set("ToUnicode", add(map));
-        }
-        document.set_object(id, dictionary);
+        // Names of glyphs may be made up.
+        known
+            .or_else(|| glyph.and_then(|(program, glyph)| named(&program.glyph(glyph, code))))
+            .or_else(|| byte_of_font(code).filter(|_| !self.is_numbered))
     }
 }
 
-impl Font {
-    /// Reads a font of the document.
-    pub(super) fn read(document: &Document, font: &Dictionary) -> Self {
-        let stated = entry(document, font, b"ToUnicode");
-        let map = stated
-            .and_then(|object| object.as_stream().ok())
-            .map(|stream| CMap::read(&content(stream)).characters)
-            .filter(|characters| !characters.is_empty())
-            .map(Characters::Map);
-        let mut dictionary = font.clone();
-        dictionary.remove(b"ToUnicode");
-        if !font.has(b"BaseFont") {
-            dictionary.set("BaseFont", "Unnamed");
+/// What a byte stands for in a font without an encoding.
+fn byte_of_font(code: u32) -> Option<String> {
+    let char = char_of_byte(u8::try_from(code).ok()?)?;
+    Some(char.into()).filter(|_| !char.is_control())
+}
+
+/// The characters of a glyph, by the map of its font or by its name.
+fn named(glyph: &FontGlyph<'_>) -> Option<String> {
+    let text = match glyph {
+        FontGlyph::Outline(glyph) => glyph.as_unicode(),
+        FontGlyph::Type3(glyph) => glyph.as_unicode(),
+    };
+    text.map(|text| match text {
+        BfString::Char(char) => char.into(),
+        BfString::String(string) => string,
+    })
+}
+
+/// The characters of the bytes 0x80 to 0x9E in the encoding of PDF.
+const PUNCTUATION: &str = "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž";
+
+/// The character of a byte in the encoding of PDF.
+pub(super) fn char_of_byte(byte: u8) -> Option<char> {
+    match byte {
+        0x80..=0x9F => PUNCTUATION.chars().nth(usize::from(byte - 0x80)),
+        0xA0 => Some('€'),
+        byte => Some(char::from(byte)),
+    }
+}
+
+/// Whether a font states widths of no more glyphs than fonts have: the parser makes a list of all of them.
+fn is_bounded(font: &Dict<'_>) -> bool {
+    let (glyphs, first) = (descendant(font), font.get("FirstChar").unwrap_or(0.0));
+    let [across, down] = ["W", "W2"].map(|key| glyphs.get(key).unwrap_or_default());
+    first + in_ranges(&across, 3) + in_ranges(&down, 5) <= MOST_WIDTHS
+}
+
+/// How many glyphs are in ranges of the same width. A range has so many numbers, the first of which are its ends.
+fn in_ranges(widths: &Array<'_>, numbers: usize) -> f64 {
+    let (mut range, mut glyphs) = (Vec::new(), 0.0);
+    for object in widths.iter::<Object<'_>>() {
+        match object {
+            Object::Number(number) => range.push(number.as_f64()),
+            _ => range.clear(),
         }
-        let subtype = name(entry(document, font, b"Subtype"));
-        if subtype == b"Type0" {
-            return Self::composite(document, font, dictionary, map);
-        }
-        let is_usual = subtype != b"Type3";
-        Self {
-            dictionary,
-            codes: Vec::new(),
-            characters: map.unwrap_or(Characters::AsIs),
-            metrics: FontMetrics {
-                has_widths: is_usual,
-                has_size: is_usual,
-                is_vertical: false,
-            },
+        if range.len() == numbers {
+            glyphs += (range[1] - range[0]).max(0.0);
+            range.clear();
         }
     }
+    glyphs
+}
 
-    /// A composite font, with its map to Unicode.
-    fn composite(
-        document: &Document,
-        font: &Dictionary,
-        mut dictionary: Dictionary,
-        map: Option<Characters>,
-    ) -> Self {
-        let mut descendant = descendant(document, font);
-        let encoding = entry(document, font, b"Encoding");
-        let encoding_name = name(encoding);
-        let stream = encoding.and_then(|encoding| encoding.as_stream().ok());
-        let (mut codes, known) = match stream {
-            Some(stream) => (CMap::read(&content(stream)).codes, None),
-            None => predefined(encoding_name),
-        };
-        let two_bytes = codes.is_empty();
-        if two_bytes {
-            codes.push(TWO_BYTES);
-        }
-        let characters = map
-            .or(known)
-            .unwrap_or_else(|| unmapped(document, font, &descendant));
-        // Widths are per glyph, and two-byte codes are glyph numbers.
-        let widths = if two_bytes {
-            widths(document, &descendant)
+/// Whether the codes of a font are numbers of glyphs of another one.
+fn is_composite(font: &Dict<'_>) -> bool {
+    name(font, "Subtype").as_ref() == b"Type0"
+}
+
+/// The font of glyphs in a composite font.
+fn descendant<'a>(font: &Dict<'a>) -> Dict<'a> {
+    let fonts = font.get::<Array<'_>>("DescendantFonts");
+    fonts
+        .and_then(|fonts| fonts.iter().next())
+        .unwrap_or_default()
+}
+
+/// Whether the widths of glyphs are given, or are all the same.
+fn has_stated_widths(font: &Dict<'_>) -> bool {
+    let widths = descendant(font).get::<Array<'_>>("W");
+    widths.is_some_and(|widths| widths.raw_iter().next().is_some())
+        || name(font, "Encoding").starts_with(b"Identity")
+}
+
+/// The characters of a font by its map to Unicode.
+fn mapped(font: &Dict<'_>) -> Option<Characters> {
+    let map = font.get::<Stream<'_>>("ToUnicode")?;
+    let characters = cmap::characters(&content(&map));
+    (!characters.is_empty()).then_some(Characters::Map(characters))
+}
+
+/// The characters of a font without such a map.
+fn unmapped(font: &Dict<'_>) -> Characters {
+    if !is_composite(font) {
+        let is_bare =
+            name(font, "Subtype").as_ref() == b"TrueType" && !font.contains_key("Encoding");
+        return if is_bare {
+            Characters::Bytes
         } else {
-            Vec::new()
+            Characters::Named
         };
-        // Without widths, all glyphs have the default one.
-        let has_widths = !widths.is_empty() || two_bytes && encoding_name.starts_with(b"Identity");
-        descendant.set("W", widths);
-        let width = entry(document, &descendant, b"DW").and_then(|width| width.as_float().ok());
-        descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
-        descendant.set("FontDescriptor", Dictionary::new());
-        dictionary.set("DescendantFonts", vec![descendant.into()]);
-        let is_vertical = encoding_name.ends_with(b"V") || stream.is_some_and(writes_down);
-        Self {
-            dictionary,
-            codes,
-            characters,
-            metrics: FontMetrics {
-                has_widths: has_widths && !is_vertical,
-                has_size: true,
-                is_vertical,
-            },
-        }
     }
-
-    /// The first code in some bytes, and its length.
-    fn code(&self, bytes: &[u8]) -> (u32, usize) {
-        let mut code = 0;
-        for (width, &byte) in (1..=4).zip(bytes) {
-            code = code << 8 | u32::from(byte);
-            if self
-                .codes
-                .iter()
-                .any(|codes| codes.width == width && (codes.first..=codes.last).contains(&code))
-            {
-                return (code, width);
-            }
-        }
-        (code, bytes.len().min(4))
-    }
-}
-
-/// The content of a stream, decompressed as far as possible.
-pub(super) fn content(stream: &Stream) -> Vec<u8> {
-    stream
-        .get_plain_content()
-        .unwrap_or_else(|_| stream.content.clone())
-}
-
-/// The characters of a composite font without a map to Unicode.
-fn unmapped(document: &Document, font: &Dictionary, descendant: &Dictionary) -> Characters {
-    if name(entry(document, font, b"ToUnicode")).starts_with(b"Identity") {
+    if name(font, "ToUnicode").starts_with(b"Identity") {
         return Characters::Unicode;
     }
-    glyphs(document, descendant).map_or(Characters::AsIs, Characters::Glyphs)
+    predefined(&name(font, "Encoding"))
+        .or_else(|| glyphs(&descendant(font)).map(Characters::Glyphs))
+        .unwrap_or(Characters::Named)
 }
 
-/// The descendant font of a composite font.
-fn descendant(document: &Document, font: &Dictionary) -> Dictionary {
-    let fonts = entry(document, font, b"DescendantFonts").and_then(|fonts| fonts.as_array().ok());
-    let first = fonts.and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
-    first.cloned().unwrap_or_default()
-}
-
-/// How a predefined encoding separates codes and what they stand for. Encodings that only select glyphs give no characters.
-fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
+/// What the codes of a predefined encoding stand for. Encodings that only select glyphs give no characters.
+fn predefined(name: &[u8]) -> Option<Characters> {
     let name = String::from_utf8_lossy(name);
     let encoding = if name.contains("UCS2") || name.contains("UTF16") {
-        return (Vec::new(), Some(Characters::Unicode));
+        return Some(Characters::Unicode);
     } else if name.contains("RKSJ") {
         SHIFT_JIS
     } else if name.contains("B5") {
@@ -306,58 +313,16 @@ fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
     } else if name.starts_with("EUC") {
         EUC_JP
     } else {
-        return (Vec::new(), None);
+        return None;
     };
-    let mut codes: Vec<Codes> = (0..=0xff_u8)
-        .filter(|&byte| {
-            encoding
-                .decode_without_bom_handling_and_without_replacement(&[byte])
-                .is_some()
-        })
-        .map(|byte| Codes {
-            width: 1,
-            first: byte.into(),
-            last: byte.into(),
-        })
-        .collect();
-    codes.dedup_by(|next, before| {
-        let follows = next.first == before.last + 1;
-        if follows {
-            before.last = next.last;
-        }
-        follows
-    });
-    codes.push(Codes {
-        width: 2,
-        first: 0x8000,
-        last: 0xffff,
-    });
-    (codes, Some(Characters::Encoded(encoding)))
+    Some(Characters::Encoded(encoding))
 }
 
-/// The characters of the glyphs of an embedded TrueType font whose codes are glyph numbers, if the font still has
-/// that information.
-fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, char>> {
-    let descriptor = entry(document, descendant, b"FontDescriptor")?;
-    let file = entry(document, descriptor.as_dict().ok()?, b"FontFile2")?;
-    let of_glyph = characters_of_glyphs(&content(file.as_stream().ok()?))?;
-    let to_glyph = entry(document, descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok());
-    let Some(to_glyph) = to_glyph.map(content) else {
-        return Some(of_glyph);
-    };
-    let mut of_code = HashMap::new();
-    for (code, glyph) in (0..).zip(to_glyph.chunks_exact(2)) {
-        let glyph = u16::from_be_bytes([glyph[0], glyph[1]]);
-        if let Some(char) = of_glyph.get(&u32::from(glyph)) {
-            of_code.insert(code, *char);
-        }
-    }
-    Some(of_code)
-}
-
-/// The characters of the glyphs of a TrueType font.
-fn characters_of_glyphs(font: &[u8]) -> Option<HashMap<u32, char>> {
-    let face = FontRef::from_index(font, 0).ok()?;
+/// The characters of the glyphs of an embedded TrueType font, if it still has that information.
+fn glyphs(descendant: &Dict<'_>) -> Option<HashMap<u32, char>> {
+    let descriptor = descendant.get::<Dict<'_>>("FontDescriptor")?;
+    let font = content(&descriptor.get("FontFile2")?);
+    let face = FontRef::from_index(&font, 0).ok()?;
     let table = face.cmap().ok()?;
     let mut of_glyph: HashMap<u32, char> = HashMap::new();
     for record in table.encoding_records() {
@@ -377,42 +342,4 @@ fn characters_of_glyphs(font: &[u8]) -> Option<HashMap<u32, char>> {
         }
     }
     Some(of_glyph)
-}
-
-/// The widths of glyphs, listed individually: in a range, the parser mistakes the first glyph for the width.
-fn widths(document: &Document, descendant: &Dictionary) -> Vec<Object> {
-    let stated = entry(document, descendant, b"W").and_then(|widths| widths.as_array().ok());
-    let stated: Vec<&Object> = stated
-        .into_iter()
-        .flatten()
-        .map(|object| resolve(document, object))
-        .collect();
-    let (mut widths, mut rest, mut room) = (Vec::new(), &stated[..], MOST_WIDTHS);
-    while let [first, next, behind @ ..] = rest {
-        let Ok(first) = first.as_i64() else { break };
-        rest = behind;
-        let some: Vec<Object> = if let Ok(some) = next.as_array() {
-            some.iter()
-                .map_while(|width| resolve(document, width).as_float().ok())
-                .map(Object::Real)
-                .collect()
-        } else if let (Ok(last), [width, behind @ ..]) = (next.as_i64(), rest) {
-            rest = behind;
-            let Ok(width) = width.as_float() else { break };
-            let count =
-                usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or_default();
-            vec![Object::Real(width); count.min(room)]
-        } else {
-            break;
-        };
-        room = room.saturating_sub(some.len());
-        widths.extend([first.into(), some.into()]);
-    }
-    widths
-}
-
-/// Whether a `CMap` is for writing from top to bottom.
-fn writes_down(map: &Stream) -> bool {
-    let mode = map.dict.get(b"WMode").and_then(Object::as_i64);
-    mode.is_ok_and(|mode| mode == 1)
 }

@@ -1,146 +1,125 @@
 //! Optional content: the layers of a document, and which of them are switched off when it is opened.
 
 use hashbrown::HashSet;
-use pdf_extract::{Dictionary, Document, Object, ObjectId};
+use hayro_syntax::object::{Array, Dict, MaybeRef, Object, ObjectIdentifier};
+use hayro_syntax::xref::XRef;
 
-use super::fonts::{self, entry, resolve};
+use super::fonts::name;
 
 /// The maximum nesting depth of expressions.
 const DEEPEST: usize = 16;
 
 /// The layers that are switched off.
-#[derive(Debug, Default)]
-pub(super) struct PdfLayers(HashSet<ObjectId>);
-
-fn dictionary<'a>(
-    document: &'a Document,
-    dictionary: &'a Dictionary,
-    key: &[u8],
-) -> Option<&'a Dictionary> {
-    entry(document, dictionary, key).and_then(|object| object.as_dict().ok())
+pub(super) struct PdfLayers<'a> {
+    document: &'a XRef,
+    off: HashSet<ObjectIdentifier>,
 }
 
-pub(super) fn array<'a>(
-    document: &'a Document,
-    dictionary: &'a Dictionary,
-    key: &[u8],
-) -> &'a [Object] {
-    entry(document, dictionary, key)
-        .and_then(|object| object.as_array().ok())
-        .map_or(&[], Vec::as_slice)
+/// The objects that an array of a dictionary refers to.
+fn references(dictionary: &Dict<'_>, key: &str) -> impl Iterator<Item = ObjectIdentifier> {
+    let array = dictionary.get::<Array<'_>>(key).unwrap_or_default();
+    array
+        .raw_iter()
+        .filter_map(|object| object.as_obj_ref().map(ObjectIdentifier::from))
 }
 
-fn name<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> &'a [u8] {
-    fonts::name(entry(document, dictionary, key))
-}
-
-fn references(objects: &[Object]) -> impl Iterator<Item = ObjectId> {
-    objects
-        .iter()
-        .filter_map(|object| object.as_reference().ok())
-}
-
-impl PdfLayers {
-    pub(super) fn of(document: &Document) -> Self {
+impl<'a> PdfLayers<'a> {
+    pub(super) fn of(document: &'a XRef) -> Self {
+        let mut layers = Self {
+            document,
+            off: HashSet::new(),
+        };
         let properties = document
-            .catalog()
-            .ok()
-            .and_then(|root| dictionary(document, root, b"OCProperties"));
+            .get::<Dict<'_>>(document.root_id())
+            .and_then(|root| root.get::<Dict<'_>>("OCProperties"));
         let Some(properties) = properties else {
-            return Self::default();
+            return layers;
         };
-        let all = references(array(document, properties, b"OCGs"));
-        let Some(start) = dictionary(document, properties, b"D") else {
-            return Self::default();
+        let Some(start) = properties.get::<Dict<'_>>("D") else {
+            return layers;
         };
-        let mut off = if name(document, start, b"BaseState") == b"OFF" {
-            all.collect()
-        } else {
-            HashSet::new()
-        };
-        let on: HashSet<ObjectId> = references(array(document, start, b"ON")).collect();
-        off.retain(|layer| !on.contains(layer));
-        off.extend(references(array(document, start, b"OFF")));
-        let mut layers = Self(off);
-        layers.view(document, array(document, start, b"AS"));
+        if name(&start, "BaseState").as_ref() == b"OFF" {
+            layers.off.extend(references(&properties, "OCGs"));
+        }
+        for layer in references(&start, "ON") {
+            layers.off.remove(&layer);
+        }
+        layers.off.extend(references(&start, "OFF"));
+        layers.view(&start.get("AS").unwrap_or_default());
         layers
     }
 
     /// Switches the layers that say by themselves whether they are seen on a screen.
-    fn view(&mut self, document: &Document, usages: &[Object]) {
-        for usage in usages
-            .iter()
-            .filter_map(|usage| resolve(document, usage).as_dict().ok())
-        {
-            if name(document, usage, b"Event") != b"View" {
+    fn view(&mut self, usages: &Array<'_>) {
+        for usage in usages.iter::<Dict<'_>>() {
+            if name(&usage, "Event").as_ref() != b"View" {
                 continue;
             }
-            for layer in array(document, usage, b"OCGs") {
-                let (Ok(id), Ok(of_layer)) =
-                    (layer.as_reference(), resolve(document, layer).as_dict())
-                else {
-                    continue;
-                };
-                let state = dictionary(document, of_layer, b"Usage")
-                    .and_then(|usage| dictionary(document, usage, b"View"));
-                match state.map(|state| name(document, state, b"ViewState")) {
-                    Some(b"OFF") => _ = self.0.insert(id),
-                    Some(b"ON") => _ = self.0.remove(&id),
+            for id in references(&usage, "OCGs") {
+                let state = self
+                    .document
+                    .get::<Dict<'_>>(id)
+                    .and_then(|layer| layer.get::<Dict<'_>>("Usage")?.get::<Dict<'_>>("View"));
+                match state.map(|state| name(&state, "ViewState")).as_deref() {
+                    Some(b"OFF") => _ = self.off.insert(id),
+                    Some(b"ON") => _ = self.off.remove(&id),
                     _ => {}
                 }
             }
         }
     }
 
-    /// Whether what belongs to a layer, or to several, is hidden.
-    pub(super) fn hides(&self, document: &Document, object: &Object) -> bool {
-        if let Ok(id) = object.as_reference()
-            && self.0.contains(&id)
-        {
+    /// Whether what belongs to a layer, or to several, is hidden: those that a dictionary has under a key.
+    pub(super) fn hides(&self, dictionary: &Dict<'_>, key: &[u8]) -> bool {
+        let id = dictionary.get_ref(key).map(ObjectIdentifier::from);
+        if id.is_some_and(|id| self.off.contains(&id)) {
             return true;
         }
-        let Ok(group) = resolve(document, object).as_dict() else {
+        let Some(group) = dictionary.get::<Dict<'_>>(key) else {
             return false;
         };
-        if name(document, group, b"Type") != b"OCMD" {
+        if name(&group, "Type").as_ref() != b"OCMD" {
             return false;
         }
-        if group.has(b"VE") {
-            return !self.is_on(document, array(document, group, b"VE"), DEEPEST);
+        if let Some(expression) = group.get::<Array<'_>>("VE") {
+            return !self.is_on(&expression, DEEPEST);
         }
-        let member = group
-            .get(b"OCGs")
-            .map_or(&[][..], |member| match resolve(document, member) {
-                Object::Array(members) => members,
-                _ => std::slice::from_ref(member),
-            });
-        let mut members = references(member).peekable();
-        if members.peek().is_none() {
+        let mut members: Vec<ObjectIdentifier> = references(&group, "OCGs").collect();
+        if members.is_empty() {
+            members.extend(group.get_ref("OCGs").map(ObjectIdentifier::from));
+        }
+        let mut are_off = members.iter().map(|id| self.off.contains(id));
+        if members.is_empty() {
             return false;
         }
-        let is_off = |id| self.0.contains(&id);
-        match name(document, group, b"P") {
-            b"AllOn" => members.any(is_off),
-            b"AnyOff" => !members.any(is_off),
-            b"AllOff" => !members.all(is_off),
-            _ => members.all(is_off),
+        match name(&group, "P").as_ref() {
+            b"AllOn" => are_off.any(|off| off),
+            b"AnyOff" => !are_off.any(|off| off),
+            b"AllOff" => !are_off.all(|off| off),
+            _ => are_off.all(|off| off),
         }
     }
 
     /// The value of an expression. What is not understood is on.
-    fn is_on(&self, document: &Document, expression: &[Object], depth: usize) -> bool {
-        let [operator, operands @ ..] = expression else {
+    fn is_on(&self, expression: &Array<'_>, depth: usize) -> bool {
+        let mut parts = expression.raw_iter();
+        let Some(MaybeRef::NotRef(Object::Name(operator))) = parts.next() else {
             return true;
         };
-        let mut values = operands
-            .iter()
-            .map(|operand| match resolve(document, operand) {
-                Object::Array(expression) if depth > 0 => {
-                    self.is_on(document, expression, depth - 1)
+        let mut values = parts.map(|operand| {
+            let (id, array) = match operand {
+                MaybeRef::Ref(reference) => {
+                    let id = ObjectIdentifier::from(reference);
+                    (Some(id), self.document.get::<Array<'_>>(id))
                 }
-                _ => !operand.as_reference().is_ok_and(|id| self.0.contains(&id)),
-            });
-        match resolve(document, operator).as_name().unwrap_or_default() {
+                MaybeRef::NotRef(object) => (None, object.into_array()),
+            };
+            match array {
+                Some(expression) if depth > 0 => self.is_on(&expression, depth - 1),
+                _ => id.is_none_or(|id| !self.off.contains(&id)),
+            }
+        });
+        match operator.as_ref() {
             b"And" => values.all(|on| on),
             b"Or" => values.any(|on| on),
             b"Not" => !values.next().unwrap_or_default(),

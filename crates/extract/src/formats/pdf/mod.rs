@@ -8,18 +8,24 @@ mod colour;
 mod eye;
 mod fonts;
 mod layers;
-mod mend;
-mod password;
+mod letters;
+mod lines;
+mod page;
 mod picture;
 mod scene;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use encoding_rs::Encoding;
+use hayro_syntax::metadata::Metadata;
+use hayro_syntax::page::Page;
+use hayro_syntax::{LoadPdfError, Pdf};
 use lapidary_gems::LineBreaks;
-use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, output_doc_page};
+use memchr::memmem;
 
-use self::eye::Eye;
-use self::mend::{DocumentParts, Mended, Unread};
+use self::eye::{Eye, SeenText};
+use self::fonts::char_of_byte;
+use self::page::{DocumentParts, PageReader, Unread};
 use super::{BookFile, FormatReader, FormatSign, FormatSpec};
 use crate::limits::{Budget, Limit};
 use crate::prose::phrase;
@@ -28,6 +34,9 @@ use lapidary_common::description::Description;
 
 /// One page in this many may be unreadable; if more were allowed, half of a book might go unseen.
 const MOST_LOST: usize = 10;
+
+/// A file that is whole says in so many bytes at its end where its table of objects is.
+const END: usize = 1024;
 
 /// The last line of a paragraph is shorter than the longest line by more than one part in this many.
 const SHORTER: usize = 4;
@@ -44,17 +53,16 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 
 /// Reads a PDF file.
 pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
-    let bytes = file.bytes;
-    let mut document = password::open(&bytes)?;
+    let document = open(file.bytes.into_vec())?;
     let (room, met) = budget.room();
-    let numbers = document.get_pages();
+    let numbers = document.pages();
     let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);
-    let (mut shared, mut hidden) = (DocumentParts::of(&document), HiddenWords::default());
-    for (&number, &id) in &numbers {
-        let page = match page(&mut document, &mut shared, number, id, room) {
-            Ok((page, hidden_there)) => {
-                hidden.extend(&hidden_there);
-                page
+    let (mut parts, mut hidden) = (DocumentParts::of(document.xref()), HiddenWords::default());
+    for (number, page) in (1..).zip(numbers.iter()) {
+        let page = match read_page(&mut parts, page, room) {
+            Ok(seen) => {
+                hidden.extend(&seen.hidden);
+                seen.text
             }
             Err(Unread::TooMuch) => return Err(met.into()),
             Err(Unread::TooLong) => {
@@ -85,7 +93,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
         text: text(&pages),
         headings: Vec::new(),
         hidden,
-        metadata: about(&document),
+        metadata: about(document.metadata()),
         encoding: None,
     })
 }
@@ -115,61 +123,65 @@ fn text(pages: &[String]) -> String {
     text
 }
 
-/// The text of a page, and what is hidden on it. If the parser panics, as it does on much unexpected input, only that
-/// page is lost.
-fn page(
-    document: &mut Document,
-    shared: &mut DocumentParts,
-    number: u32,
-    id: ObjectId,
+/// Opens a document. Many that anybody can open are encrypted with the empty password.
+fn open(bytes: Vec<u8>) -> Result<Pdf, ExtractError> {
+    let end = &bytes[bytes.len().saturating_sub(END)..];
+    // The parser would repair a file that is cut off, and say nothing of the pages that are missing.
+    if memmem::find(end, b"startxref").is_none() {
+        return Err(incomplete());
+    }
+    Pdf::new(bytes).map_err(|error| match error {
+        LoadPdfError::Decryption(_) => ExtractError::Encrypted {
+            what: "a PDF document that needs a password".to_owned(),
+        },
+        LoadPdfError::Invalid => incomplete(),
+    })
+}
+
+/// The text of a page, and what is hidden on it. If the parser panics on unexpected input, only that page is lost.
+fn read_page<'a>(
+    parts: &mut DocumentParts<'a>,
+    page: &Page<'a>,
     room: u64,
-) -> Result<(String, HiddenWords), Unread> {
-    let page = Mended::page(document, shared, id, room)?;
-    let read = |reads_pictures: bool| {
-        let mut text = String::new();
-        let mut eye = Eye::new(page.scene(), &mut text, reads_pictures);
-        match catch_unwind(AssertUnwindSafe(|| {
-            output_doc_page(page.document(), &mut eye, number)
-        })) {
-            Ok(read) => read.map_err(|_| Unread::Page)?,
-            Err(_) => return Err(Unread::Page),
+) -> Result<SeenText, Unread> {
+    let read = AssertUnwindSafe(|| {
+        let scene = PageReader::read(parts, page, room)?;
+        let mut seen = Eye::read(&scene, false);
+        if seen.is_scan {
+            seen = Eye::read(&scene, true);
         }
-        if page.scene().is_over() {
+        if scene.is_over() {
             return Err(Unread::TooLong);
         }
-        let (is_scan, hidden) = (eye.saw_scan(), eye.hidden);
-        Ok((text, hidden, is_scan))
-    };
-    let (text, hidden, is_scan) = read(false)?;
-    if !is_scan {
-        return Ok((text, hidden));
-    }
-    read(true).map(|(text, hidden, _)| (text, hidden))
+        Ok(seen)
+    });
+    catch_unwind(read).unwrap_or(Err(Unread::Page))
+}
+
+fn incomplete() -> ExtractError {
+    damaged("it is incomplete or invalid")
 }
 
 fn damaged(why: &str) -> ExtractError {
     ExtractError::damaged(format!("the PDF document: {why}"))
 }
 
-fn about(document: &Document) -> Description {
-    let info = document
-        .trailer
-        .get(b"Info")
-        .ok()
-        .and_then(|info| match info {
-            Object::Reference(id) => document.get_object(*id).ok()?.as_dict().ok(),
-            info => info.as_dict().ok(),
-        });
-    let Some(info) = info else {
-        return Description::default();
-    };
-    Description {
-        title: info_value(info, b"Title"),
-        authors: info_value(info, b"Author").into_iter().collect(),
-        ..Description::default()
+/// A string about the document: Unicode with a mark, or in the encoding of PDF.
+fn text_string(bytes: &[u8]) -> String {
+    if let Some((encoding, _)) = Encoding::for_bom(bytes) {
+        return encoding.decode(bytes).0.into_owned();
     }
+    bytes
+        .iter()
+        .filter_map(|&byte| char_of_byte(byte))
+        .collect()
 }
 
-fn info_value(info: &Dictionary, key: &[u8]) -> Option<String> {
-    phrase(&decode_text_string(info.get(key).ok()?).ok()?)
+fn about(document: &Metadata) -> Description {
+    let value = |value: &Option<Box<[u8]>>| phrase(&text_string(value.as_deref()?));
+    Description {
+        title: value(&document.title),
+        authors: value(&document.author).into_iter().collect(),
+        ..Description::default()
+    }
 }

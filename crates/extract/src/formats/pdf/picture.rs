@@ -1,11 +1,11 @@
 //! What pictures and shadings look like, as far as they have one colour or leave nothing free.
 
 use hashbrown::HashSet;
-use pdf_extract::{Dictionary, Document, Object, Stream};
+use hayro_syntax::Filter;
+use hayro_syntax::object::{Dict, Object, Stream, dict_or_stream};
 
-use super::colour::{Function, PdfPaint, Space};
-use super::fonts::{self, content, items, resolve};
-use super::layers::array;
+use super::colour::{Function, PdfPaint, Space, numbers};
+use super::fonts::content;
 
 /// Larger pictures, in bytes and in parts of pixels, are not looked into. One colour takes few bytes.
 const MOST_BYTES: usize = 1 << 16;
@@ -37,20 +37,23 @@ impl PictureLook {
 }
 
 /// An entry of the dictionary of a picture, which has a short name in a picture within the operations.
-fn entry<'a>(document: &'a Document, picture: &'a Stream, names: [&[u8]; 2]) -> Option<&'a Object> {
+fn entry<'a>(picture: &Stream<'a>, names: [&str; 2]) -> Option<Object<'a>> {
     let object = names
         .into_iter()
-        .find_map(|name| picture.dict.get(name).ok())?;
-    Some(resolve(document, object)).filter(|object| **object != Object::Null)
+        .find_map(|name| picture.dict().get::<Object<'_>>(name))?;
+    Some(object).filter(|object| !matches!(object, Object::Null(_)))
+}
+
+/// A number of the dictionary of a picture.
+fn number(picture: &Stream<'_>, names: [&str; 2]) -> Option<usize> {
+    usize::try_from(entry(picture, names)?.into_number()?.as_i64()).ok()
 }
 
 /// A picture, with the colour spaces that the resources have under names.
-pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) -> PictureLook {
-    let is_stencil =
-        entry(document, picture, [b"ImageMask", b"IM"]).and_then(|value| value.as_bool().ok());
-    if is_stencil == Some(true) {
+pub(super) fn look(picture: &Stream<'_>, named: &Dict<'_>) -> PictureLook {
+    if let Some(Object::Boolean(true)) = entry(picture, ["ImageMask", "IM"]) {
         // Ink is where the value is 0.
-        return match samples(document, picture, 1, 1).as_deref() {
+        return match samples(picture, 1, 1).as_deref() {
             Some([value]) => PictureLook {
                 paint: None,
                 alpha: 1.0 - f32::from(value[0]),
@@ -63,23 +66,22 @@ pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) ->
             },
         };
     }
-    if [&b"Mask"[..], b"SMaskInData"]
+    if ["Mask", "SMaskInData"]
         .into_iter()
-        .any(|name| entry(document, picture, [name; 2]).is_some())
+        .any(|name| entry(picture, [name; 2]).is_some())
     {
         return PictureLook::UNKNOWN;
     }
-    let alpha = match entry(document, picture, [b"SMask"; 2]).map(Object::as_stream) {
+    let alpha = match entry(picture, ["SMask"; 2]) {
         None => 1.0,
-        Some(Ok(mask)) => match one_colour(document, mask, &Space::Gray) {
+        Some(Object::Stream(mask)) => match one_colour(&mask, &Space::Gray) {
             Some(PdfPaint::Colour([alpha, ..])) => alpha,
             _ => return PictureLook::UNKNOWN,
         },
-        Some(Err(_)) => return PictureLook::UNKNOWN,
+        Some(_) => return PictureLook::UNKNOWN,
     };
-    let space = entry(document, picture, [b"ColorSpace", b"CS"])
-        .map(|space| Space::read(document, space, named));
-    let paint = space.and_then(|space| one_colour(document, picture, &space));
+    let space = entry(picture, ["ColorSpace", "CS"]).map(|space| Space::read(&space, named));
+    let paint = space.and_then(|space| one_colour(picture, &space));
     PictureLook {
         paint: Some(paint.unwrap_or(PdfPaint::Opaque)),
         alpha,
@@ -89,11 +91,9 @@ pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) ->
 }
 
 /// The colour of a picture that has only one.
-fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<PdfPaint> {
-    let bits = entry(document, picture, [b"BitsPerComponent", b"BPC"])?
-        .as_i64()
-        .ok()?;
-    let samples = samples(document, picture, space.parts(), bits)?;
+fn one_colour(picture: &Stream<'_>, space: &Space) -> Option<PdfPaint> {
+    let bits = number(picture, ["BitsPerComponent", "BPC"])?;
+    let samples = samples(picture, space.parts(), bits)?;
     let most = if bits == 1 { 1.0 } else { 255.0 };
     alike(samples.iter().map(|sample| {
         let is_index = matches!(space, Space::Indexed(..));
@@ -122,17 +122,19 @@ fn alike(paints: impl IntoIterator<Item = PdfPaint>) -> Option<PdfPaint> {
 }
 
 /// The different pixels of a picture, if they are few.
-fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Option<Vec<Vec<u8>>> {
-    let number = |names| usize::try_from(entry(document, picture, names)?.as_i64().ok()?).ok();
-    let (width, height) = (number([b"Width", b"W"])?, number([b"Height", b"H"])?);
+fn samples(picture: &Stream<'_>, parts: usize, bits: usize) -> Option<Vec<Vec<u8>>> {
+    let (width, height) = (
+        number(picture, ["Width", "W"])?,
+        number(picture, ["Height", "H"])?,
+    );
     let size = width
         .checked_mul(height)?
         .checked_mul(parts)
         .filter(|size| (1..=MOST_PARTS).contains(size))?;
-    if picture.content.len() > MOST_BYTES || !is_plain(document, picture) {
+    if picture.raw_data().len() > MOST_BYTES || !is_plain(picture) {
         return None;
     }
-    let turned = u8::from(is_turned(document, picture, bits)?);
+    let turned = u8::from(is_turned(picture, bits)?);
     let data = content(picture);
     let mut different: HashSet<Vec<u8>> = HashSet::new();
     let mut add = |sample: &[u8]| {
@@ -154,77 +156,52 @@ fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Op
 }
 
 /// Whether the pixels of a picture are packed as any data is.
-fn is_plain(document: &Document, picture: &Stream) -> bool {
-    let filters = entry(document, picture, [b"Filter", b"F"]);
-    let filters = filters.map_or(&[][..], items);
-    filters.iter().all(|filter| {
+fn is_plain(picture: &Stream<'_>) -> bool {
+    picture.filters().iter().all(|filter| {
         matches!(
-            resolve(document, filter).as_name(),
-            Ok(b"FlateDecode" | b"LZWDecode" | b"ASCII85Decode")
+            filter,
+            Filter::FlateDecode | Filter::LzwDecode | Filter::Ascii85Decode
         )
     })
 }
 
 /// Whether black and white are exchanged, if nothing else is done to the colours.
-fn is_turned(document: &Document, picture: &Stream, bits: i64) -> Option<bool> {
-    let Some(decode) = entry(document, picture, [b"Decode", b"D"]) else {
+fn is_turned(picture: &Stream<'_>, bits: usize) -> Option<bool> {
+    let Some(decode) = entry(picture, ["Decode", "D"]) else {
         return Some(false);
     };
-    match floats(decode.as_array().ok()?)[..] {
+    let decode: Vec<f32> = decode.into_array()?.iter().collect();
+    match decode[..] {
         [0.0, 1.0] => Some(false),
         [1.0, 0.0] if bits == 1 => Some(true),
         _ => None,
     }
 }
 
-fn floats(objects: &[Object]) -> Vec<f32> {
-    objects
-        .iter()
-        .filter_map(|number| number.as_float().ok())
-        .collect()
-}
-
 /// What a shading paints, if it leaves nothing free.
-pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary) -> PdfPaint {
-    let Ok(shading) = resolve(document, shading).as_dict() else {
+pub(super) fn shading(shading: &Object<'_>, named: &Dict<'_>) -> PdfPaint {
+    let Some((shading, _)) = dict_or_stream(shading) else {
         return PdfPaint::Unknown;
     };
-    if !is_axial(document, shading) || shading.has(b"BBox") {
+    if !is_axial(shading) || shading.contains_key("BBox") {
         return PdfPaint::Unknown;
     }
-    shading_colour(document, shading, named).unwrap_or(PdfPaint::Opaque)
+    shading_colour(shading, named).unwrap_or(PdfPaint::Opaque)
 }
 
 /// Whether a shading changes along a line, and goes on beyond its ends.
-fn is_axial(document: &Document, shading: &Dictionary) -> bool {
-    let extends = array(document, shading, b"Extend").iter().filter(|end| {
-        resolve(document, end)
-            .as_bool()
-            .is_ok_and(|extends| extends)
-    });
-    let coordinates: Vec<f32> = array(document, shading, b"Coords")
-        .iter()
-        .map_while(|number| resolve(document, number).as_float().ok())
-        .collect();
+fn is_axial(shading: &Dict<'_>) -> bool {
+    let coordinates = numbers(shading, "Coords");
     let is_line = matches!(coordinates[..], [a, b, c, d] if (a - c).hypot(b - d) > 0.0);
-    let kind = fonts::entry(document, shading, b"ShadingType").and_then(|kind| kind.as_i64().ok());
-    kind == Some(2) && is_line && extends.count() == 2
+    let is_endless = shading.get::<[bool; 2]>("Extend") == Some([true; 2]);
+    shading.get::<u8>("ShadingType") == Some(2) && is_line && is_endless
 }
 
 /// The colour of a shading that has only one.
-fn shading_colour(
-    document: &Document,
-    shading: &Dictionary,
-    named: &Dictionary,
-) -> Option<PdfPaint> {
-    let space = fonts::entry(document, shading, b"ColorSpace")?;
-    let space = Space::read(document, space, named);
-    let function = Function::read(document, fonts::entry(document, shading, b"Function")?, 0)?;
-    let domain: Vec<f32> = array(document, shading, b"Domain")
-        .iter()
-        .map_while(|number| number.as_float().ok())
-        .collect();
-    let (from, to) = match domain[..] {
+fn shading_colour(shading: &Dict<'_>, named: &Dict<'_>) -> Option<PdfPaint> {
+    let space = Space::read(&shading.get("ColorSpace")?, named);
+    let function = Function::read(&shading.get("Function")?, 0)?;
+    let (from, to) = match numbers(shading, "Domain")[..] {
         [from, to] => (from, to),
         _ => (0.0, 1.0),
     };
@@ -235,11 +212,12 @@ fn shading_colour(
 }
 
 /// What a pattern paints: as far as it is a shading, and nothing else is to be done with it.
-pub(super) fn pattern(document: &Document, pattern: &Object, named: &Dictionary) -> PdfPaint {
-    match resolve(document, pattern).as_dict() {
-        Ok(pattern) if !pattern.has(b"ExtGState") => pattern
-            .get(b"Shading")
-            .map_or(PdfPaint::Unknown, |object| shading(document, object, named)),
+pub(super) fn pattern(pattern: &Object<'_>, named: &Dict<'_>) -> PdfPaint {
+    let Some((pattern, _)) = dict_or_stream(pattern) else {
+        return PdfPaint::Unknown;
+    };
+    match pattern.get::<Object<'_>>("Shading") {
+        Some(object) if !pattern.contains_key("ExtGState") => shading(&object, named),
         _ => PdfPaint::Unknown,
     }
 }

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 
 use super::area::{Bounds, Clip, Matrix, PageArea, Point};
 use super::colour::{Blend, Colour, PdfPaint, WHITE, is_lost_on};
+use super::letters::TextRun;
 use crate::hidden::Hiding;
 
 /// The maximum number of painted shapes of a page with text.
@@ -169,26 +170,25 @@ impl Unseen {
 }
 
 /// A page.
-#[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct Scene<'a> {
     /// What is shown of the page.
     page: Option<Bounds>,
     /// The length of a unit in points.
     unit: f64,
     painted: Vec<Painted>,
     places: Places,
-    /// Each style, and the number of the first string that has it.
-    styles: Vec<(usize, TextStyle)>,
-    pub(super) strings: usize,
+    styles: Vec<TextStyle>,
+    runs: Vec<TextRun<'a>>,
     work: Cell<usize>,
     /// Whether more is painted than is remembered, and whether a letter could not be looked at for that or for the work.
     is_full: bool,
     is_over: Cell<bool>,
 }
 
-impl Scene {
+impl<'a> Scene<'a> {
     pub(super) fn new(page: Option<Bounds>, unit: f64) -> Self {
-        let (painted, places, styles) = (Vec::new(), Places::default(), Vec::new());
+        let (painted, places) = (Vec::new(), Places::default());
+        let (styles, runs) = (Vec::new(), Vec::new());
         let (work, is_over) = (Cell::new(MOST_WORK), Cell::new(false));
         Self {
             page,
@@ -196,7 +196,7 @@ impl Scene {
             painted,
             places,
             styles,
-            strings: 0,
+            runs,
             work,
             is_full: false,
             is_over,
@@ -227,13 +227,26 @@ impl Scene {
     }
 
     /// Strings from here on have this style.
-    pub(super) fn style(&mut self, style: TextStyle) {
-        self.styles.push((self.strings, style));
+    pub(super) fn add_style(&mut self, style: TextStyle) {
+        self.styles.push(style);
     }
 
-    /// The styles, in the order of the strings.
-    pub(super) fn styles(&self) -> &[(usize, TextStyle)] {
-        &self.styles
+    /// The number of the last style.
+    pub(super) fn last_style(&self) -> usize {
+        self.styles.len().saturating_sub(1)
+    }
+
+    pub(super) fn style(&self, number: usize) -> &TextStyle {
+        &self.styles[number]
+    }
+
+    /// Adds a string.
+    pub(super) fn show(&mut self, run: TextRun<'a>) {
+        self.runs.push(run);
+    }
+
+    pub(super) fn runs(&self) -> &[TextRun<'a>] {
+        &self.runs
     }
 
     /// Whether a letter of this style cannot be seen, and why.
@@ -408,6 +421,16 @@ impl TextStyle {
 }
 
 impl Letter {
+    /// Where it begins.
+    pub(super) fn start(&self) -> Point {
+        self.matrix.point((0.0, 0.0))
+    }
+
+    /// Where the next one begins, if nothing is between them.
+    pub(super) fn end(&self) -> Point {
+        self.matrix.point((self.width * self.size, 0.0))
+    }
+
     /// Places on the page that are in one row with it.
     fn row(&self, page: &Bounds) -> impl Iterator<Item = Point> {
         /// The distance of the places, and how many there are to each side.
