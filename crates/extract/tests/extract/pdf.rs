@@ -435,7 +435,7 @@ fn hidden_words_are_left_out_and_counted() {
 }
 
 /// A way to show a text that can be seen: what is before and after it, and entries of the page.
-const SEEN: [(&str, &str, &str, &str); 27] = [
+const SEEN: [(&str, &str, &str, &str); 28] = [
     (
         "a scan whose text was recognised",
         "q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr",
@@ -541,6 +541,7 @@ const SEEN: [(&str, &str, &str, &str); 27] = [
         "",
     ),
     ("under a frame", "", "0 G 2 w 20 20 550 800 re S", ""),
+    ("under a thin frame", "", "0 G 0 w 20 20 550 800 re S", ""),
     ("in a clip", "10 10 570 820 re W n", "", ""),
     (
         "a small text in large units",

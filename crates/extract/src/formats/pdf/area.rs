@@ -269,13 +269,12 @@ impl Path {
 
     /// What is inside of it; nothing if it has no points.
     pub(super) fn area(self, rule: FillRule) -> Option<PageArea> {
-        let half = if let FillRule::Line(half) = rule {
-            half
-        } else {
-            0.0
+        let (half, is_filled) = match rule {
+            FillRule::Line(half) => (half, false),
+            FillRule::NonZero | FillRule::EvenOdd => (0.0, true),
         };
         let bounds = Bounds::around(self.lines.iter().flatten().copied())?.wider(half);
-        let outline = if half == 0.0 && self.as_box().is_some() {
+        let outline = if is_filled && self.as_box().is_some() {
             Vec::new()
         } else {
             self.lines
