@@ -4,6 +4,7 @@ use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
     Record, RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
@@ -25,21 +26,13 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.add_recipe(by, recipe)
     }
 
-    fn make_default(
+    fn set_recipe(
         &self,
         by: &Actor,
         recipe: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError> {
-        self.0.make_default(by, recipe, anyway)
-    }
-
-    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.0.make_ready(by, recipe)
-    }
-
-    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.0.hide_recipe(by, recipe)
+        self.0.set_recipe(by, recipe, state)
     }
 
     fn drop_recipe(

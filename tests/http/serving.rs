@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use lapidary::server::{Server, Settings};
 use lapidary_catalogue::Catalogue;
 use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
     Record, RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
@@ -85,21 +86,13 @@ impl Store for Faulty {
         self.store.snapshot()
     }
 
-    fn make_default(
+    fn set_recipe(
         &self,
         by: &Actor,
         recipe: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError> {
-        self.store.make_default(by, recipe, anyway)
-    }
-
-    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.store.make_ready(by, recipe)
-    }
-
-    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.store.hide_recipe(by, recipe)
+        self.store.set_recipe(by, recipe, state)
     }
 
     fn drop_recipe(

@@ -6,6 +6,7 @@ use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::SourceDefinition;
 use lapidary_extract::Limits;
 use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
     Record, RecordChange, RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table,
@@ -90,21 +91,13 @@ impl Store for Counting {
         self.0.snapshot()
     }
 
-    fn make_default(
+    fn set_recipe(
         &self,
         by: &Actor,
         recipe: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError> {
-        self.0.make_default(by, recipe, anyway)
-    }
-
-    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.0.make_ready(by, recipe)
-    }
-
-    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.0.hide_recipe(by, recipe)
+        self.0.set_recipe(by, recipe, state)
     }
 
     fn drop_recipe(

@@ -14,8 +14,8 @@ use tempfile::tempdir;
 
 use crate::store::engine::{Cluster, Engine, Rocks, has_cluster};
 use crate::store::support::{
-    NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted, raw_keys, recipe,
-    recipe_name,
+    COMPLETE, NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted,
+    raw_keys, recipe, recipe_name,
 };
 
 const LIBRARIES: [&str; 3] = ["lib", "lib2", "Библиотека / №1"];
@@ -710,7 +710,7 @@ fn reindex(store: &RocksStore, name: &str, gems: &[PlacedGem]) {
         )
         .unwrap();
     assert_eq!(
-        store.make_default(&Actor::Local, &recipe, false).unwrap(),
+        store.set_recipe(&Actor::Local, &recipe, COMPLETE).unwrap(),
         0
     );
 }

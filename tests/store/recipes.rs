@@ -9,7 +9,7 @@ use tempfile::tempdir;
 
 use crate::store::engine::{Engine, on_every_engine};
 use crate::store::support::{
-    ALL, alone, book, create, gem, key, placed, raw_keys, recipe, recipe_name, simple,
+    ALL, COMPLETE, alone, book, create, gem, key, placed, raw_keys, recipe, recipe_name, simple,
 };
 
 on_every_engine! {
@@ -174,7 +174,9 @@ fn late_gems_are_for_the_book_they_were_made_of<E: Engine>() {
     };
     let right = "00".repeat(32);
     assert_eq!(
-        store.make_default(&Actor::Local, &released, false).unwrap(),
+        store
+            .set_recipe(&Actor::Local, &released, COMPLETE)
+            .unwrap(),
         3
     );
     store
@@ -201,7 +203,9 @@ fn late_gems_are_for_the_book_they_were_made_of<E: Engine>() {
     );
     assert_eq!(store.snapshot().gems(&released, number(1)).unwrap(), None);
     assert_eq!(
-        store.make_default(&Actor::Local, &released, false).unwrap(),
+        store
+            .set_recipe(&Actor::Local, &released, COMPLETE)
+            .unwrap(),
         2
     );
     assert_eq!(store.snapshot().recipes()[0], recipe("documented"));
@@ -214,7 +218,9 @@ fn late_gems_are_for_the_book_they_were_made_of<E: Engine>() {
         .unwrap();
     assert_eq!(engine.faults(), Vec::<String>::new());
     assert_eq!(
-        store.make_default(&Actor::Local, &released, false).unwrap(),
+        store
+            .set_recipe(&Actor::Local, &released, COMPLETE)
+            .unwrap(),
         0
     );
     assert_eq!(

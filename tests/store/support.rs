@@ -7,6 +7,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
     Actor, BookKey, BookNo, Condition, Cursor, Found, Library, LibraryTally, Limits, NewBook,
     Record, Rights, RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
@@ -25,6 +26,9 @@ pub const ALL: Limits<'static> = Limits {
     fewest: 1,
     ..Limits::NONE
 };
+
+/// The default, if no book lacks gems of it.
+pub const COMPLETE: RecipeState = RecipeState::Default { anyway: false };
 
 pub fn recipe(name: &str) -> Recipe {
     match name {

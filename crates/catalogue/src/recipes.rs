@@ -9,6 +9,7 @@ use super::answer::{CheckOptions, Recipes};
 use super::libraries::Deciding;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{LexiconStats, RecipeStats};
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{Coverage, Snapshot, StoreError};
 
 /// What ends a name that stands for a recipe with the catalogue's secret.
@@ -178,7 +179,9 @@ impl CatalogueRecipes<Editor<'_>> {
             for recipe in recipes {
                 self.0.store.add_recipe(&self.0.actor, recipe)?;
                 if holds_none {
-                    self.0.store.make_ready(&self.0.actor, recipe.name())?;
+                    self.0
+                        .store
+                        .set_recipe(&self.0.actor, recipe.name(), RecipeState::Ready)?;
                 }
             }
             Ok(self.all())
@@ -199,7 +202,9 @@ impl CatalogueRecipes<Editor<'_>> {
         {
             match snapshot.coverage(name)? {
                 coverage if coverage.lacking() == 0 => {
-                    self.0.store.make_ready(&self.0.actor, name)?;
+                    self.0
+                        .store
+                        .set_recipe(&self.0.actor, name, RecipeState::Ready)?;
                 }
                 coverage => incomplete.push((name.clone(), coverage)),
             }

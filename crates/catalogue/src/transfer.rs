@@ -21,6 +21,7 @@ use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader,
 use crate::parse;
 use lapidary_common::count::count;
 use lapidary_store::change::last_of_each_key;
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
     Actor, Condition, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch,
 };
@@ -66,7 +67,9 @@ pub fn import(
             reading.decisions(&catalogue.by(Actor::Local))?;
             catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
             for name in header.ready() {
-                catalogue.store.make_ready(&Actor::Local, name)?;
+                catalogue
+                    .store
+                    .set_recipe(&Actor::Local, name, RecipeState::Ready)?;
             }
             drop(catalogue);
             staged.publish()?;
@@ -286,11 +289,14 @@ impl Transfer<Editor<'_>> {
         let Some(default) = recipes.first() else {
             return Ok(());
         };
+        let anyway = RecipeState::Default { anyway: true };
         self.0
             .store
-            .make_default(&self.0.actor, default.name(), true)?;
+            .set_recipe(&self.0.actor, default.name(), anyway)?;
         for name in ready {
-            self.0.store.make_ready(&self.0.actor, &name)?;
+            self.0
+                .store
+                .set_recipe(&self.0.actor, &name, RecipeState::Ready)?;
         }
         for recipe in self.0.recipes().all() {
             if recipes.iter().all(|other| other.name() != recipe.name()) {

@@ -93,6 +93,7 @@ use self::owners::{LibraryNumbers, Numbering};
 use self::snapshot::ClusterSnapshot;
 use self::stamp::Stamps;
 use self::write::Writing;
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
     Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record,
     RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
@@ -379,24 +380,14 @@ impl Store for ClusterStore {
         self.shared.acknowledge(())
     }
 
-    fn make_default(
+    fn set_recipe(
         &self,
         by: &Actor,
         recipe: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError> {
-        let done = self.shared.writing().make_default(by, recipe, anyway)?;
+        let done = self.shared.writing().set_recipe(by, recipe, state)?;
         self.shared.acknowledge(done)
-    }
-
-    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.shared.writing().make_ready(by, recipe)?;
-        self.shared.acknowledge(())
-    }
-
-    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.shared.writing().hide_recipe(by, recipe)?;
-        self.shared.acknowledge(())
     }
 
     fn drop_recipe(

@@ -643,7 +643,11 @@ fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
     other.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
     assert_eq!(
         store
-            .make_default(&Actor::Local, released.name(), false)
+            .set_recipe(
+                &Actor::Local,
+                released.name(),
+                RecipeState::Default { anyway: false }
+            )
             .unwrap(),
         1
     );
@@ -731,7 +735,7 @@ fn a_recipe_that_is_being_dropped_hides_no_book() {
     store
         .shared
         .writing()
-        .hide_recipe(&Actor::Local, released.name())
+        .set_recipe(&Actor::Local, released.name(), RecipeState::Hidden)
         .unwrap();
     assert_eq!(found(&*before[0]).unwrap(), BOOKS);
     // Some books have lost it, then all, then the buckets are gone.
@@ -788,7 +792,8 @@ fn a_check_does_not_believe_recipes_that_were_changed() {
                 .add_recipe(&Actor::Local, &Recipe::released())
                 .unwrap(),
             "ready" => store
-                .make_ready(&Actor::Local, Recipe::released().name())
+                .set_recipe(&Actor::Local, Recipe::released().name(), RecipeState::Ready)
+                .map(drop)
                 .unwrap(),
             _ => store
                 .drop_recipe(&Actor::Local, Recipe::released().name(), UNWATCHED)

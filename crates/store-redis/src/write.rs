@@ -16,7 +16,7 @@ use super::snapshot::ClusterSnapshot;
 use lapidary_store::change::{
     amended, audited as told, keep_amendments, last_of_each_key, make_distinct,
 };
-use lapidary_store::recipes::{KnownRecipe, Recipes};
+use lapidary_store::recipes::{KnownRecipe, RecipeState, Recipes};
 use lapidary_store::{
     Action, Actor, Amended, AuditedBook, BookKey, BookNo, Condition, LateGems, NewBook, Record,
     RecordChange, Snapshot as _, StoreError, Watch, gem_list,
@@ -55,79 +55,28 @@ pub(super) struct Writing<'s>(pub(super) &'s Shared);
 
 impl Writing<'_> {
     pub(super) fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
-        self.0.meta().change_recipes(by, |recipes, next| {
-            if let Ok(known) = recipes.named(recipe.name()) {
-                let same = known.recipe == *recipe;
-                return if same {
-                    Ok(None)
-                } else {
-                    Err(StoreError::RecipeDiffers(recipe.name().clone()))
-                };
-            }
-            let first = recipes.0.is_empty();
-            recipes
-                .0
-                .push(KnownRecipe::new(next, recipe.clone(), first));
-            Ok(Some(vec![Action::RecipeAdded {
-                recipe: recipe.name().clone(),
-            }]))
-        })
+        let meta = self.0.meta();
+        meta.change_recipes(by, |recipes, next| recipes.add(recipe, next))
     }
 
-    pub(super) fn make_default(
+    pub(super) fn set_recipe(
         &self,
         by: &Actor,
         name: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError> {
-        // Books that were added without knowing the recipe are counted: no more can be, and all are in the totals.
-        self.0
-            .meta()
-            .change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
-        self.0.changes().sweep()?;
-        let without = ClusterSnapshot::new(self.0).coverage(name)?.lacking();
-        if without == 0 || anyway {
-            self.0.meta().change_recipes(by, |recipes, _| {
-                let number = recipes.staying(name)?.number;
-                recipes.mark_ready(number);
-                recipes.sort(Some(number));
-                Ok(Some(vec![Action::RecipeDefault {
-                    recipe: name.clone(),
-                }]))
-            })?;
-        }
-        Ok(without)
-    }
-
-    pub(super) fn make_ready(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
-        self.0.meta().change_recipes(by, |recipes, _| {
-            let number = recipes.staying(name)?.number;
-            recipes.mark_ready(number);
-            Ok(Some(Vec::new()))
-        })
-    }
-
-    pub(super) fn hide_recipe(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
-        self.0.meta().change_recipes(by, |recipes, _| {
-            let default = recipes
-                .shown()
-                .next()
-                .is_some_and(|default| default.name() == name);
-            let Some(known) = recipes
-                .0
-                .iter_mut()
-                .find(|known| known.name() == name && !known.leaving)
-            else {
-                return Ok(None);
-            };
-            if default {
-                return Err(StoreError::IsDefault(name.clone()));
+        let (meta, mut without) = (self.0.meta(), 0);
+        if let RecipeState::Default { anyway } = state {
+            // Books that were added without knowing the recipe are counted: no more can be, and all are in the totals.
+            meta.change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
+            self.0.changes().sweep()?;
+            without = ClusterSnapshot::new(self.0).coverage(name)?.lacking();
+            if without > 0 && !anyway {
+                return Ok(without);
             }
-            known.leaving = true;
-            Ok(Some(vec![Action::RecipeDropped {
-                recipe: name.clone(),
-            }]))
-        })
+        }
+        meta.change_recipes(by, |recipes, _| recipes.set(name, state))?;
+        Ok(without)
     }
 
     pub(super) fn drop_recipe(
@@ -137,7 +86,7 @@ impl Writing<'_> {
         watch: Watch<'_>,
     ) -> Result<(), StoreError> {
         // No book gets gems of it after this.
-        self.hide_recipe(by, name)?;
+        self.set_recipe(by, name, RecipeState::Hidden)?;
         let recipes = self.0.meta().recipes()?;
         let Ok(recipe) = recipes.named(name) else {
             return Ok(());

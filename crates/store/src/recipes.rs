@@ -2,7 +2,7 @@
 
 use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
 
-use super::StoreError;
+use super::{Action, StoreError};
 
 /// A recipe of this store.
 #[derive(Debug, Clone)]
@@ -72,6 +72,20 @@ impl KnownRecipe {
     }
 }
 
+/// What becomes of a recipe ([`Store::set_recipe`](super::Store::set_recipe)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecipeState {
+    /// Checks may use it without explicitly accepting missing books. It stays ready until it is dropped.
+    Ready,
+    /// The default, and thereby ready.
+    Default {
+        /// Whether it may be even if there are books without gems of it.
+        anyway: bool,
+    },
+    /// Hidden, the first step of [`Store::drop_recipe`](super::Store::drop_recipe).
+    Hidden,
+}
+
 /// All recipes of a store, the default first, the others by number.
 #[derive(Debug, Clone, Default)]
 pub struct Recipes(pub Vec<KnownRecipe>);
@@ -124,12 +138,56 @@ impl Recipes {
             .map_or(Some(0), |last| last.checked_add(1))
     }
 
-    /// Marks a recipe as ready.
-    pub fn mark_ready(&mut self, number: u16) {
-        self.0
-            .iter_mut()
-            .filter(|known| known.number == number)
-            .for_each(|known| known.ready = true);
+    /// Adds a recipe with an unused number. The first one is the default. Returns the entries of the audit log; `None` if it
+    /// is known.
+    ///
+    /// # Errors
+    /// [`StoreError::RecipeDiffers`] if another recipe has the same name.
+    pub fn add(&mut self, recipe: &Recipe, number: u16) -> Result<Option<Vec<Action>>, StoreError> {
+        let name = recipe.name().clone();
+        match self.named(&name) {
+            Ok(known) if known.recipe == *recipe => Ok(None),
+            Ok(_) => Err(StoreError::RecipeDiffers(name)),
+            Err(_) => {
+                let is_first = self.0.is_empty();
+                self.0
+                    .push(KnownRecipe::new(number, recipe.clone(), is_first));
+                Ok(Some(vec![Action::RecipeAdded { recipe: name }]))
+            }
+        }
+    }
+
+    /// Changes the state of a recipe. Returns the entries of the audit log; `None` if there is nothing to hide.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRecipe`], and [`StoreError::IsDefault`] if the default is to be hidden.
+    pub fn set(
+        &mut self,
+        name: &RecipeName,
+        state: RecipeState,
+    ) -> Result<Option<Vec<Action>>, StoreError> {
+        let mut known = self.0.iter();
+        let at = known.position(|known| known.name() == name && !known.leaving);
+        let recipe = name.clone();
+        let actions = match (state, at) {
+            (RecipeState::Hidden, None) => return Ok(None),
+            (_, None) => return Err(self.unknown(name)),
+            (RecipeState::Hidden, Some(0)) => return Err(StoreError::IsDefault(recipe)),
+            (RecipeState::Hidden, Some(at)) => {
+                self.0[at].leaving = true;
+                vec![Action::RecipeDropped { recipe }]
+            }
+            (RecipeState::Ready, Some(at)) => {
+                self.0[at].ready = true;
+                Vec::new()
+            }
+            (RecipeState::Default { .. }, Some(at)) => {
+                self.0[at].ready = true;
+                self.sort(Some(self.0[at].number));
+                vec![Action::RecipeDefault { recipe }]
+            }
+        };
+        Ok(Some(actions))
     }
 
     /// Sorts the recipes.

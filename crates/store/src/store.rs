@@ -2,6 +2,7 @@
 
 use lapidary_gems::{Recipe, RecipeName};
 
+use super::recipes::RecipeState;
 use super::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
     Record, RecordChange, Row, RowChange, Sharing, Snapshot, StoreError, Table, Watch,
@@ -18,20 +19,17 @@ pub trait Store: Send + Sync {
     /// [`StoreError::RecipeDiffers`] if another recipe has the same name.
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError>;
 
-    /// Makes a recipe the default, and thereby ready, atomically for all readers. Returns the number of books without
-    /// gems of it. If there are any, the default changes only if `anyway` is set.
-    fn make_default(
+    /// Changes the state of a recipe, atomically for all readers. Returns the number of books without gems of one that is to
+    /// be the [default](RecipeState::Default), otherwise 0. If there are any, the default changes only `anyway`.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRecipe`], unless it is to be hidden; [`StoreError::IsDefault`] if the default is.
+    fn set_recipe(
         &self,
         by: &Actor,
         recipe: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError>;
-
-    /// Marks a recipe as ready: checks may use it without explicitly accepting missing books. It stays ready until it is dropped.
-    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError>;
-
-    /// Hides a recipe, the first step of [`Store::drop_recipe`].
-    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError>;
 
     /// Drops a recipe with all its gems and postings. The recipe is hidden from the start. If this is stopped early,
     /// another call removes the rest.

@@ -21,6 +21,7 @@ use super::job::StoredJob;
 use super::{JobProgress, Task};
 use crate::api::{CutFrom, RecipeChoice, Reindexed};
 use crate::{Catalogue, CatalogueError, Editor};
+use lapidary_store::recipes::RecipeState;
 use lapidary_store::{BookKey, BookNo, LateGems, Record, Snapshot, StoreError};
 
 /// Number of books computed and written together.
@@ -147,10 +148,13 @@ impl Jobs<Editor<'_>> {
                 CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
                 CutFrom::Sources => 0,
             };
+            let state = RecipeState::Default {
+                anyway: allow_missing,
+            };
             let without = self
                 .0
                 .store
-                .make_default(&self.0.actor, recipe.name(), allow_missing)?;
+                .set_recipe(&self.0.actor, recipe.name(), state)?;
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {
@@ -169,9 +173,11 @@ impl Jobs<Editor<'_>> {
         recipe: &RecipeName,
         work: &JobProgress<'_>,
     ) -> Result<(), CatalogueError> {
-        self.0
-            .feeding
-            .alone(|| self.0.store.hide_recipe(&self.0.actor, recipe))?;
+        self.0.feeding.alone(|| {
+            self.0
+                .store
+                .set_recipe(&self.0.actor, recipe, RecipeState::Hidden)
+        })?;
         Ok(self
             .0
             .store

@@ -473,6 +473,12 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
+    /// Puts an entry that says all by being there.
+    pub(super) fn mark(&mut self, key: MetaKey<'_>) {
+        let meta = self.store.family(Family::Meta);
+        self.batch.put_cf(meta, key.bytes(), []);
+    }
+
     /// Writes the change and waits until it is on disk.
     pub(super) fn commit(mut self, by: &Actor) -> Result<(), StoreError> {
         let (meta, delta) = (

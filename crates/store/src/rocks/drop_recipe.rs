@@ -14,10 +14,10 @@ use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, MetaKey};
 use super::sync::durably;
-use super::{RocksStore, audit};
+use super::{RocksStore, write};
 use crate::postings::{Reader, Unreadable};
-use crate::recipes::KnownRecipe;
-use crate::{Action, Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, Watch};
+use crate::recipes::{KnownRecipe, RecipeState};
+use crate::{Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, Watch};
 
 /// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
@@ -32,11 +32,13 @@ pub(super) fn drop_recipe(
     name: &RecipeName,
     watch: Watch<'_>,
 ) -> Result<(), StoreError> {
-    let Some(recipe) = mark(store, by, name)? else {
+    write::set_recipe(store, by, name, RecipeState::Hidden)?;
+    let recipes = store.known_recipes();
+    let Ok(recipe) = recipes.named(name) else {
         return Ok(());
     };
     strip_all(store, name, watch)?;
-    erase(store, &recipe, watch)
+    erase(store, recipe, watch)
 }
 
 /// Removes the name from all records.
@@ -52,48 +54,6 @@ fn strip_all(store: &RocksStore, name: &RecipeName, watch: Watch<'_>) -> Result<
         RocksStore::let_others_write();
     }
     Ok(())
-}
-
-/// Marks the recipe. Returns `None` if it does not exist.
-pub(super) fn mark(
-    store: &RocksStore,
-    by: &Actor,
-    name: &RecipeName,
-) -> Result<Option<KnownRecipe>, StoreError> {
-    let _turn = store.turn();
-    let mut recipes = store.recipes_to_change();
-    let Ok(recipe) = recipes.named(name).cloned() else {
-        return Ok(None);
-    };
-    if recipe.leaving {
-        return Ok(Some(recipe));
-    }
-    if recipes.shown().next() == Some(&recipe.recipe) {
-        return Err(StoreError::IsDefault(name.clone()));
-    }
-    let mut batch = WriteBatch::default();
-    batch.put_cf(
-        store.family(Family::Meta),
-        MetaKey::Leaving(recipe.number).bytes(),
-        [],
-    );
-    audit::commit(
-        store,
-        by,
-        batch,
-        vec![Action::RecipeDropped {
-            recipe: name.clone(),
-        }],
-    )?;
-    let known = &mut Arc::make_mut(&mut recipes).0;
-    known
-        .iter_mut()
-        .filter(|known| known.number == recipe.number)
-        .for_each(|known| known.leaving = true);
-    Ok(Some(KnownRecipe {
-        leaving: true,
-        ..recipe
-    }))
 }
 
 /// Removes the name from some records, starting at `from`. Returns the last book processed, or `None` at the end.
@@ -302,6 +262,12 @@ mod tests {
         }
     }
 
+    fn hidden(store: &RocksStore, recipe: &Recipe) -> KnownRecipe {
+        let (name, state) = (recipe.name(), RecipeState::Hidden);
+        store.set_recipe(&Actor::Local, name, state).unwrap();
+        store.known_recipes().named(name).unwrap().clone()
+    }
+
     /// Otherwise the time that others wait for a step grows with the number of steps before it.
     #[test]
     fn no_step_passes_what_the_steps_before_it_have_deleted() {
@@ -314,9 +280,7 @@ mod tests {
         store
             .put(&Actor::Local, vec![book(0, &[&kept, &dropped])])
             .unwrap();
-        let recipe = mark(&store, &Actor::Local, dropped.name())
-            .unwrap()
-            .unwrap();
+        let recipe = hidden(&store, &dropped);
         strip_all(&store, dropped.name(), UNWATCHED).unwrap();
         set_perf_stats(PerfStatsLevel::EnableCount);
         let mut from = recipe.number.to_be_bytes().to_vec();
@@ -350,9 +314,7 @@ mod tests {
         store
             .put(&Actor::Local, vec![book(1, &[&kept, &dropped])])
             .unwrap();
-        let recipe = mark(&store, &Actor::Local, dropped.name())
-            .unwrap()
-            .unwrap();
+        let recipe = hidden(&store, &dropped);
         strip_all(&store, dropped.name(), UNWATCHED).unwrap();
         let steps = AtomicU8::new(2);
         let watch = |_, _| {

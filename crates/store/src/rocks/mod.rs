@@ -82,7 +82,7 @@ use self::read::RocksSnapshot;
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use self::sequence::Acknowledged;
-use crate::recipes::Recipes;
+use crate::recipes::{RecipeState, Recipes};
 use crate::{
     Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems,
     NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Vitals,
@@ -306,21 +306,13 @@ impl Store for RocksStore {
         write::add_recipe(self, by, recipe)
     }
 
-    fn make_default(
+    fn set_recipe(
         &self,
         by: &Actor,
         recipe: &RecipeName,
-        anyway: bool,
+        state: RecipeState,
     ) -> Result<u64, StoreError> {
-        write::make_default(self, by, recipe, anyway)
-    }
-
-    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        write::make_ready(self, by, recipe)
-    }
-
-    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        drop_recipe::mark(self, by, recipe).map(|_| ())
+        write::set_recipe(self, by, recipe, state)
     }
 
     fn drop_recipe(

@@ -9,7 +9,7 @@ use super::merge;
 use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, error};
 use crate::change::{amended, audited, last_of_each_key};
-use crate::recipes::KnownRecipe;
+use crate::recipes::RecipeState;
 use crate::{
     Action, Actor, Amended, AuditedBook, BookKey, Condition, LateGems, NewBook, Record,
     RecordChange, Snapshot, StoreError,
@@ -24,84 +24,49 @@ pub(super) fn add_recipe(
     recipe: &Recipe,
 ) -> Result<(), StoreError> {
     let mut change = Change::begin(store, store.turn());
-    let recipes = change.before.known();
-    if let Ok(known) = recipes.named(recipe.name()) {
-        let same = known.recipe == *recipe;
-        return if same {
-            Ok(())
-        } else {
-            Err(StoreError::RecipeDiffers(recipe.name().clone()))
-        };
-    }
+    let mut recipes = change.before.known().clone();
     let number = recipes
         .next_number()
         .ok_or_else(|| error::full(&store.dir, "no recipe numbers are left"))?;
-    let mut recipes = recipes.clone();
-    // The first recipe is the default.
-    let ready = recipes.0.is_empty();
-    recipes
-        .0
-        .push(KnownRecipe::new(number, recipe.clone(), ready));
+    let Some(actions) = recipes.add(recipe, number)? else {
+        return Ok(());
+    };
     change.put_json(Family::Meta, MetaKey::Recipe(number).bytes(), recipe);
-    if ready {
-        change.batch.put_cf(
-            store.family(Family::Meta),
-            MetaKey::Ready(number).bytes(),
-            [],
-        );
+    if recipes.named(recipe.name())?.ready {
+        change.mark(MetaKey::Ready(number));
     }
-    change.audit.push(Action::RecipeAdded {
-        recipe: recipe.name().clone(),
-    });
+    change.audit.extend(actions);
     change.commit_recipes(by, recipes)
 }
 
-pub(super) fn make_default(
+pub(super) fn set_recipe(
     store: &RocksStore,
     by: &Actor,
     name: &RecipeName,
-    anyway: bool,
+    state: RecipeState,
 ) -> Result<u64, StoreError> {
     let mut change = Change::begin(store, store.turn());
     let mut recipes = change.before.known().clone();
-    let recipe = recipes.staying(name)?.number;
-    let without = change.before.coverage(name)?.lacking();
-    if without == 0 || anyway {
-        recipes.mark_ready(recipe);
-        recipes.sort(Some(recipe));
-        change.batch.put_cf(
-            store.family(Family::Meta),
-            MetaKey::Ready(recipe).bytes(),
-            [],
-        );
-        change.batch.put_cf(
-            store.family(Family::Meta),
-            MetaKey::Default.bytes(),
-            recipe.to_be_bytes(),
-        );
-        change.audit.push(Action::RecipeDefault {
-            recipe: name.clone(),
-        });
-        change.commit_recipes(by, recipes)?;
+    let Some(actions) = recipes.set(name, state)? else {
+        return Ok(0);
+    };
+    let (number, mut without) = (recipes.named(name)?.number, 0);
+    match state {
+        RecipeState::Ready => change.mark(MetaKey::Ready(number)),
+        RecipeState::Hidden => change.mark(MetaKey::Leaving(number)),
+        RecipeState::Default { anyway } => {
+            without = change.before.coverage(name)?.lacking();
+            if without > 0 && !anyway {
+                return Ok(without);
+            }
+            change.mark(MetaKey::Ready(number));
+            let (meta, number) = (store.family(Family::Meta), number.to_be_bytes());
+            change.batch.put_cf(meta, MetaKey::Default.bytes(), number);
+        }
     }
+    change.audit.extend(actions);
+    change.commit_recipes(by, recipes)?;
     Ok(without)
-}
-
-pub(super) fn make_ready(
-    store: &RocksStore,
-    by: &Actor,
-    name: &RecipeName,
-) -> Result<(), StoreError> {
-    let mut change = Change::begin(store, store.turn());
-    let mut recipes = change.before.known().clone();
-    let recipe = recipes.staying(name)?.number;
-    recipes.mark_ready(recipe);
-    change.batch.put_cf(
-        store.family(Family::Meta),
-        MetaKey::Ready(recipe).bytes(),
-        [],
-    );
-    change.commit_recipes(by, recipes)
 }
 
 pub(super) fn add_gems(
