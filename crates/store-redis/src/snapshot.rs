@@ -4,7 +4,7 @@
 //! remembers the generation of each book that it has read anything of, and its record. If more of the book is read later
 //! and its generation is another one, the answer is [`StoreError::Changed`], and the check is made again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::iter;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,8 +23,8 @@ use super::{search, tally};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::{
-    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook,
-    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally,
+    BookId, BookKey, BookNo, BookParts, Coverage, Each, Found, Library, LibrarySummary, Limits,
+    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, WantedParts,
 };
 
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
@@ -227,18 +227,6 @@ impl<'a> ClusterSnapshot<'a> {
         read.collect()
     }
 
-    /// Reads a field of a book.
-    fn field(&self, book: BookNo, field: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
-        let states = self
-            .states(&[book], &[])
-            .and_then(|_| self.states(&[book], &[field]))?;
-        Ok(states
-            .into_iter()
-            .next()
-            .flatten()
-            .and_then(|(_, values)| values.into_iter().next().flatten()))
-    }
-
     fn gem_list(
         &self,
         recipe: &KnownRecipe,
@@ -286,32 +274,30 @@ impl<'a> ClusterSnapshot<'a> {
         )
     }
 
-    /// A book of which the gems of these recipes, the folds of these bases, and the text were read.
-    fn book_of(
+    /// What the gems of these recipes, the folds of these bases, and the text of a book are in fields that were read.
+    fn parts_in(
         &self,
-        number: BookNo,
-        (state, values): Read,
+        book: BookNo,
+        fields: Vec<Option<Vec<u8>>>,
         recipes: &[&KnownRecipe],
-        bases: &BTreeSet<&str>,
-    ) -> Result<NewBook, StoreError> {
-        let mut values = values.into_iter();
-        let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
-        for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
+        bases: &[&str],
+    ) -> Result<BookParts, StoreError> {
+        let (mut parts, mut fields) = (BookParts::default(), fields.into_iter());
+        for (recipe, bytes) in recipes.iter().zip(fields.by_ref()) {
             if let Some(bytes) = bytes {
-                let list = self.gem_list(recipe, number, &bytes)?;
-                gems.insert(recipe.name().clone(), list);
+                let list = self.gem_list(recipe, book, &bytes)?;
+                parts.gems.insert(recipe.name().clone(), list);
             }
         }
-        for (base, bytes) in bases.iter().zip(values.by_ref()) {
+        for (base, bytes) in bases.iter().zip(fields.by_ref()) {
             if let Some(bytes) = bytes {
-                folds.push(self.packed_fold(base, number, bytes)?);
+                parts.folds.push(self.packed_fold(base, book, bytes)?);
             }
         }
-        if let Some(bytes) = values.next().flatten() {
-            text = Some(self.kept_text(number, bytes)?);
+        if let Some(bytes) = fields.next().flatten() {
+            parts.text = Some(self.kept_text(book, bytes)?);
         }
-        let record = self.parse(number, &state)?;
-        Ok(NewBook::copied(record, gems, folds, text))
+        Ok(parts)
     }
 
     /// Up to `count` numbers of books in each of these shards, of the first one from `first` on; and the shard and the number
@@ -457,34 +443,22 @@ impl Snapshot for ClusterSnapshot<'_> {
         self.records(books)
     }
 
-    fn gems(
+    fn parts(
         &self,
-        recipe: &RecipeName,
-        book: BookNo,
-    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
-        let recipe = self.known()?.staying(recipe)?;
-        let bytes = self.field(book, gem_field(recipe.number))?;
-        bytes
-            .map(|bytes| self.gem_list(recipe, book, &bytes))
-            .transpose()
-    }
-
-    fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
-        let recipes = self
-            .recipes
-            .shown()
-            .map(|recipe| self.recipes.staying(recipe.name()));
+        books: &[BookNo],
+        wanted: WantedParts<'_>,
+    ) -> Result<Vec<BookParts>, StoreError> {
+        let known = self.known()?;
+        let recipes = wanted.gems.iter().map(|name| known.staying(name));
         let recipes: Vec<&KnownRecipe> = recipes.collect::<Result<_, _>>()?;
-        let bases: BTreeSet<&str> = recipes.iter().map(|known| known.recipe.base()).collect();
-        let fields = recipes
-            .iter()
-            .map(|recipe| gem_field(recipe.number))
-            .chain(bases.iter().map(|base| fold_field(base)));
-        let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
+        let gems = recipes.iter().map(|recipe| gem_field(recipe.number));
+        let folds = wanted.folds.iter().map(|base| fold_field(base));
+        let text = wanted.text.then(|| TEXT.to_vec());
+        let fields: Vec<Vec<u8>> = gems.chain(folds).chain(text).collect();
         let mut all = Vec::with_capacity(books.len());
         for (book, read) in books.iter().zip(self.states(books, &fields)?) {
-            let book = read.map(|read| self.book_of(*book, read, &recipes, &bases));
-            all.push(book.transpose()?);
+            let values = read.map(|(_, values)| values).unwrap_or_default();
+            all.push(self.parts_in(*book, values, &recipes, wanted.folds)?);
         }
         Ok(all)
     }
@@ -539,18 +513,6 @@ impl Snapshot for ClusterSnapshot<'_> {
         }
         all.truncate(limit);
         Ok(all)
-    }
-
-    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
-        self.field(book, fold_field(base))?
-            .map(|bytes| self.packed_fold(base, book, bytes))
-            .transpose()
-    }
-
-    fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
-        self.field(book, TEXT.to_vec())?
-            .map(|bytes| self.kept_text(book, bytes))
-            .transpose()
     }
 
     fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {

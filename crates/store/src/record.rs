@@ -164,6 +164,28 @@ impl Record {
     }
 }
 
+/// What is stored of a book besides its record, as far as it was [wanted](WantedParts).
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct BookParts {
+    /// The gems by recipe, in order of first occurrence.
+    pub gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
+    /// The folds.
+    pub folds: Vec<PackedFold>,
+    /// The text, if it is kept.
+    pub text: Option<String>,
+}
+
+/// Which parts of books to read.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct WantedParts<'a> {
+    /// The recipes whose gems to read.
+    pub gems: &'a [&'a RecipeName],
+    /// The folds to read, each by the name of the built-in recipe that made it.
+    pub folds: &'a [&'a str],
+    /// Whether to read the text.
+    pub text: bool,
+}
+
 /// A book to store: its record, and its gems of every recipe named in `record.gems`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBook {
@@ -203,12 +225,7 @@ impl NewBook {
 
     /// What was read of a book that is to be stored elsewhere.
     #[must_use]
-    pub fn copied(
-        mut record: Record,
-        gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
-        folds: Vec<PackedFold>,
-        text: Option<String>,
-    ) -> Self {
+    pub fn copied(mut record: Record, BookParts { gems, folds, text }: BookParts) -> Self {
         record.gems.retain(|name, _| gems.contains_key(name));
         record.text_kept = text.is_some();
         Self {

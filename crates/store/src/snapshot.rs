@@ -1,13 +1,13 @@
 //! Reads of a store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::recipes::Recipes;
 use super::{
-    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline,
-    Record, Search, Sizes, StoreError, Tally,
+    BookId, BookKey, BookNo, BookParts, Coverage, Found, Library, LibrarySummary, Limits, NewBook,
+    Outline, Record, Search, Sizes, StoreError, Tally, WantedParts,
 };
 
 /// Takes a gem, and the books of a library that have it; `None` if they are more than the limit.
@@ -97,42 +97,16 @@ pub trait Snapshot: Send + Sync {
     /// Many are read for the few that are shown.
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
 
-    /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
-    fn gems(&self, recipe: &RecipeName, book: BookNo)
-    -> Result<Option<Vec<PlacedGem>>, StoreError>;
-
-    /// Returns books with all that is stored of them, as they are to be stored elsewhere; `None` for an unknown number.
+    /// Returns parts of books, in their order. A book that is not there has none.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if one was replaced or removed since something else was read of it.
-    fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
-        let recipes: Vec<&Recipe> = self.known_recipes().shown().collect();
-        let bases: BTreeSet<&str> = recipes.iter().map(|recipe| recipe.base()).collect();
-        let mut copies = Vec::with_capacity(books.len());
-        for (&number, record) in books.iter().zip(self.fetch(books)?) {
-            let Some(record) = record else {
-                copies.push(None);
-                continue;
-            };
-            let (mut gems, mut folds) = (BTreeMap::new(), Vec::new());
-            for recipe in &recipes {
-                gems.extend(
-                    self.gems(recipe.name(), number)?
-                        .map(|list| (recipe.name().clone(), list)),
-                );
-            }
-            for base in &bases {
-                folds.extend(self.fold(base, number)?);
-            }
-            let text = if record.text_kept {
-                self.text(number)?
-            } else {
-                None
-            };
-            copies.push(Some(NewBook::copied(record, gems, folds, text)));
-        }
-        Ok(copies)
-    }
+    /// [`StoreError::UnknownRecipe`], and [`StoreError::Changed`] if a book was replaced or removed since something else was
+    /// read of it.
+    fn parts(
+        &self,
+        books: &[BookNo],
+        wanted: WantedParts<'_>,
+    ) -> Result<Vec<BookParts>, StoreError>;
 
     /// Returns up to `limit` books of a library, sorted by id (bytewise), starting after `after`.
     fn walk(
@@ -144,12 +118,6 @@ pub trait Snapshot: Send + Sync {
 
     /// Returns up to `limit` books sorted by number, starting at `from`.
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError>;
-
-    /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
-    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
-
-    /// Returns the text of a book, if it is kept.
-    fn text(&self, book: BookNo) -> Result<Option<String>, StoreError>;
 
     /// Returns every library that holds a book, sorted by name; or only this one, if it does.
     fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError>;
@@ -182,6 +150,61 @@ impl dyn Snapshot + '_ {
     pub fn is_ready(&self, recipe: &RecipeName) -> bool {
         let known = self.known_recipes().staying(recipe);
         known.is_ok_and(|known| known.ready)
+    }
+
+    /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
+    pub fn gems(
+        &self,
+        recipe: &RecipeName,
+        book: BookNo,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        let wanted = WantedParts {
+            gems: &[recipe],
+            ..WantedParts::default()
+        };
+        Ok(self.parts_of(book, wanted)?.gems.remove(recipe))
+    }
+
+    /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
+    pub fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
+        let wanted = WantedParts {
+            folds: &[base],
+            ..WantedParts::default()
+        };
+        Ok(self.parts_of(book, wanted)?.folds.pop())
+    }
+
+    /// Returns the text of a book, if it is kept.
+    pub fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
+        let wanted = WantedParts {
+            text: true,
+            ..WantedParts::default()
+        };
+        Ok(self.parts_of(book, wanted)?.text)
+    }
+
+    fn parts_of(&self, book: BookNo, wanted: WantedParts<'_>) -> Result<BookParts, StoreError> {
+        Ok(self.parts(&[book], wanted)?.pop().unwrap_or_default())
+    }
+
+    /// Returns books with all that is stored of them, as they are to be stored elsewhere; `None` for an unknown number.
+    ///
+    /// # Errors
+    /// Those of [`Snapshot::parts`].
+    pub fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
+        let recipes = || self.known_recipes().shown();
+        let bases: BTreeSet<&str> = recipes().map(Recipe::base).collect();
+        let wanted = WantedParts {
+            gems: &recipes().map(Recipe::name).collect::<Vec<_>>(),
+            folds: &bases.into_iter().collect::<Vec<_>>(),
+            text: true,
+        };
+        // An engine that reads the records with the parts has them already.
+        let parts = self.parts(books, wanted)?;
+        let records = self.fetch(books)?.into_iter().zip(parts);
+        Ok(records
+            .map(|(record, parts)| Some(NewBook::copied(record?, parts)))
+            .collect())
     }
 
     /// Returns the summary of a library, or `None` if it holds no books.

@@ -21,8 +21,8 @@ use crate::gem_list;
 use crate::postings::{self, List, Reader, Unreadable};
 use crate::recipes::{KnownRecipe, Recipes};
 use crate::{
-    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, Outline,
-    Record, Search, Sizes, Snapshot, StoreError, Tally,
+    BookId, BookKey, BookNo, BookParts, Coverage, Each, Found, Library, LibrarySummary, Limits,
+    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, WantedParts,
 };
 
 /// A snapshot of a [`RocksStore`].
@@ -99,6 +99,28 @@ impl<'a> RocksSnapshot<'a> {
                 recipe.name()
             ))),
         }
+    }
+
+    pub(super) fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
+        let Some(bytes) = self.get(Family::Folds, &schema::fold_key(book, base))? else {
+            return Ok(None);
+        };
+        let fold = PackedFold::new(base, bytes.to_vec());
+        fold.map(Some).ok_or_else(|| {
+            self.damaged(format!(
+                "no recipe has the base {base} of the fold of book {}",
+                book.0
+            ))
+        })
+    }
+
+    pub(super) fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
+        let Some(bytes) = self.get(Family::Texts, &schema::book_key(book))? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8(bytes.to_vec());
+        text.map(Some)
+            .map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
     }
 
     pub(super) fn sizes_of(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
@@ -489,12 +511,31 @@ impl Snapshot for RocksSnapshot<'_> {
         self.records(books)
     }
 
-    fn gems(
+    fn parts(
         &self,
-        recipe: &RecipeName,
-        book: BookNo,
-    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
-        self.gem_list(self.recipes.staying(recipe)?, book)
+        books: &[BookNo],
+        wanted: WantedParts<'_>,
+    ) -> Result<Vec<BookParts>, StoreError> {
+        let recipes = wanted.gems.iter().map(|name| self.recipes.staying(name));
+        let recipes: Vec<&KnownRecipe> = recipes.collect::<Result<_, _>>()?;
+        let mut all = Vec::with_capacity(books.len());
+        for book in books {
+            let mut parts = BookParts::default();
+            for recipe in &recipes {
+                let gems = self.gem_list(recipe, *book)?;
+                parts
+                    .gems
+                    .extend(gems.map(|gems| (recipe.name().clone(), gems)));
+            }
+            for base in wanted.folds {
+                parts.folds.extend(self.fold(base, *book)?);
+            }
+            if wanted.text {
+                parts.text = self.text(*book)?;
+            }
+            all.push(parts);
+        }
+        Ok(all)
     }
 
     fn walk(
@@ -552,28 +593,6 @@ impl Snapshot for RocksSnapshot<'_> {
         }
         self.end(&entries)?;
         Ok(books)
-    }
-
-    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
-        let Some(bytes) = self.get(Family::Folds, &schema::fold_key(book, base))? else {
-            return Ok(None);
-        };
-        let fold = PackedFold::new(base, bytes.to_vec());
-        fold.map(Some).ok_or_else(|| {
-            self.damaged(format!(
-                "no recipe has the base {base} of the fold of book {}",
-                book.0
-            ))
-        })
-    }
-
-    fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
-        let Some(bytes) = self.get(Family::Texts, &schema::book_key(book))? else {
-            return Ok(None);
-        };
-        let text = String::from_utf8(bytes.to_vec());
-        text.map(Some)
-            .map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
     }
 
     fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {

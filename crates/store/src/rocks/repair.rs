@@ -19,7 +19,7 @@ use super::{RocksStore, audit, rebuild};
 use crate::change::make_distinct;
 use crate::gem_list;
 use crate::recipes::KnownRecipe;
-use crate::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
+use crate::{BookNo, Library, LibrarySummary, Record, Sizes, StoreError, Watch};
 
 /// Repairs the store. Returns what was lost, by book.
 pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
