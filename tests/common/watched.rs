@@ -6,8 +6,8 @@ use std::time::Duration;
 use lapidary_gems::{Recipe, RecipeName};
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
-    Record, RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, Engine, LateGems,
+    NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// Calls that are watched.
@@ -20,6 +20,20 @@ pub enum Call {
 
 /// A store that tells of calls before it makes them.
 pub struct Watched<F>(pub Box<dyn Store>, pub F);
+
+impl<F: Fn(Call) + Send + Sync> Administration for Watched<F> {
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.0.compact(watch)
+    }
+
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.0.verify(watch)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.0.repair(watch)
+    }
+}
 
 impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
@@ -117,12 +131,8 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.writable()
     }
 
-    fn administration(&self) -> Option<&dyn Administration> {
-        self.0.administration()
-    }
-
-    fn sharing(&self) -> Option<&dyn Sharing> {
-        self.0.sharing()
+    fn engine(&self) -> Engine<'_> {
+        self.0.engine()
     }
 }
 

@@ -12,8 +12,8 @@ use lapidary_catalogue::Catalogue;
 use lapidary_gems::{Recipe, RecipeName};
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
-    Record, RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, Engine, LateGems,
+    NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 use serde_json::json;
 
@@ -27,6 +27,20 @@ struct Faulty {
     read: fn(),
     /// Told of each table that is read as a whole, or from a key on.
     rows: fn(Table),
+}
+
+impl Administration for Faulty {
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.store.compact(watch)
+    }
+
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.store.verify(watch)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.store.repair(watch)
+    }
 }
 
 impl Store for Faulty {
@@ -125,12 +139,8 @@ impl Store for Faulty {
         self.store.writable()
     }
 
-    fn administration(&self) -> Option<&dyn Administration> {
-        None
-    }
-
-    fn sharing(&self) -> Option<&dyn Sharing> {
-        self.store.sharing()
+    fn engine(&self) -> Engine<'_> {
+        self.store.engine()
     }
 }
 
@@ -291,42 +301,18 @@ fn checks_are_answered_while_books_are_put_in() {
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 6);
 }
 
-/// The store of [`Faulty`] has no administration, as one on top of a database server.
+/// A cluster has tools of its own for that.
 #[test]
-fn a_store_without_administration_says_so_and_serves() {
-    let server = Running::with(|store| {
-        Box::new(Faulty {
-            store,
-            put: || Ok(()),
-            read: || {},
-            rows: |_| {},
-        })
-    });
-    for (kind, lacks) in [
-        ("backup", "backups"),
-        ("verify", "verification"),
-        ("compact", "compaction"),
-    ] {
-        let job = json!({ "kind": kind }).to_string();
-        let detail = server
-            .post("/v1/jobs", JSON, job)
-            .problem(409, "not_offered", kind);
-        assert!(detail.contains(&format!("has no {lacks}")), "{detail}");
+fn a_store_on_a_cluster_has_no_backups() {
+    if !super::ON_CLUSTER {
+        return;
     }
-    let text = prose(1, 4_000);
-    server
-        .put_text("/v1/libraries/house/books/1", "protected", &text)
-        .expect(201);
-    assert_eq!(server.check_text(&text)["verdict"], "protected");
-    let stats = server.get("/v1/stats").expect(200);
-    assert_eq!(
-        (&stats["books"], &stats["disk_bytes"]),
-        (&json!(1), &json!(0))
-    );
-    assert_eq!(
-        server.get("/readyz").expect(200),
-        json!({ "status": "ready" })
-    );
+    let server = Running::start();
+    let job = json!({ "kind": "backup" }).to_string();
+    let detail = server
+        .post("/v1/jobs", JSON, job)
+        .problem(409, "not_offered", "backup");
+    assert!(detail.contains("has no backups"), "{detail}");
 }
 
 /// A shutdown accepts no new requests, finishes those in progress, and does not wait for idle connections.

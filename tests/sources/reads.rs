@@ -8,8 +8,8 @@ use lapidary_extract::Limits;
 use lapidary_gems::{Recipe, RecipeName};
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
-    Record, RecordChange, RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, Engine, LateGems,
+    NewBook, Record, RecordChange, RocksStore, Row, RowChange, Snapshot, Store, StoreError, Table,
     Watch,
 };
 use lapidary_store_redis::ClusterStore;
@@ -31,6 +31,20 @@ fn count(table: Table) {
 }
 
 struct Counting(Box<dyn Store>);
+
+impl Administration for Counting {
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.0.compact(watch)
+    }
+
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.0.verify(watch)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.0.repair(watch)
+    }
+}
 
 impl Store for Counting {
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
@@ -130,12 +144,8 @@ impl Store for Counting {
         self.0.writable()
     }
 
-    fn administration(&self) -> Option<&dyn Administration> {
-        self.0.administration()
-    }
-
-    fn sharing(&self) -> Option<&dyn Sharing> {
-        self.0.sharing()
+    fn engine(&self) -> Engine<'_> {
+        self.0.engine()
     }
 }
 

@@ -374,12 +374,9 @@ fn books_are_written_while_maintenance_goes_on<E: Engine>() {
         .drop_recipe(&Actor::Local, &recipe_name("released"), &watch)
         .unwrap();
     let while_dropped = added.load(Ordering::Relaxed);
-    store.administration().unwrap().compact(&watch).unwrap();
+    store.compact(&watch).unwrap();
     assert!((1..added.load(Ordering::Relaxed)).contains(&while_dropped));
-    assert_eq!(
-        store.administration().unwrap().verify(UNWATCHED).unwrap(),
-        Vec::<String>::new()
-    );
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     assert_eq!(
         store.snapshot().libraries().unwrap()[0].books,
         20 + added.into_inner()

@@ -161,8 +161,7 @@ fn damage_is_found_and_repaired() {
             simple("new", "1", 0..60),
         ];
         store.put(&Actor::Local, books).unwrap();
-        let administration = store.administration().unwrap();
-        assert_eq!(administration.verify(UNWATCHED).unwrap(), [] as [&str; 0]);
+        assert_eq!(store.verify(UNWATCHED).unwrap(), [] as [&str; 0]);
         let address = engine.address().to_string();
         damage(&address, pattern, script);
         let other = ClusterStore::open(engine.address()).unwrap();

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use lapidary_store::{
-    Actor, Administration, BookKey, BookNo, Condition, Field, LateGems, Library, LibrarySummary,
-    LibraryTally, Limits, NewBook, Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
+    Actor, Administration as _, BookKey, BookNo, Condition, Field, LateGems, Library,
+    LibrarySummary, LibraryTally, Limits, NewBook, Record, RocksStore, Sizes, Snapshot, Store,
+    Term, UNWATCHED,
 };
 use proptest::prelude::*;
 use tempfile::tempdir;
@@ -619,8 +620,7 @@ fn follow<E: Engine>(steps: Vec<Step>, mut after: impl FnMut(&E)) -> (E, Model) 
             }
             Step::Flush => engine
                 .store()
-                .administration()
-                .and_then(Administration::folder)
+                .folder()
                 .map_or(Ok(()), RocksStore::flush)
                 .unwrap(),
             Step::Compact => engine.compact(),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::books::{Listed, of_little_text};
 use super::settings::put;
-use super::{Catalogue, CatalogueError, VERIFICATION};
+use super::{Catalogue, CatalogueError};
 use lapidary_common::count::count;
 use lapidary_store::{
     Action, Actor, AuditFrom, BookKey, Condition, Library, LibrarySummary, NewBook, Row, RowChange,
@@ -135,7 +135,7 @@ impl Copying<&Catalogue> {
         }
         done.storing += began.elapsed();
         let began = Instant::now();
-        let faults = to.0.administration(VERIFICATION)?.verify(watch)?;
+        let faults = to.0.store.verify(watch)?;
         if !faults.is_empty() {
             return Err(CatalogueError::CopyDiffers(
                 faults.into_iter().take(NAMED).collect(),

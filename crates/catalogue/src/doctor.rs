@@ -64,7 +64,7 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
     let (mut findings, books) = of_all_recipes(catalogue, &*snapshot)?;
     let jobs = catalogue.jobs().all()?;
     findings.extend(of_jobs(&jobs));
-    if catalogue.files().is_some() && books > 0 {
+    if catalogue.store.folder().is_some() && books > 0 {
         findings.extend(of_backups(&jobs, &catalogue.backups, now));
     }
     of_tenants(catalogue, &*snapshot, now, &mut findings)?;

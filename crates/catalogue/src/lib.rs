@@ -113,16 +113,9 @@ use crate::api::Stats;
 use crate::api::Verified;
 use crate::metrics::METRICS;
 use lapidary_checking::RuleChanges;
-use lapidary_store::{
-    Actor, Administration, ClusterVitals, RocksStore, Store, StoreError, UNWATCHED, Vitals,
-};
+use lapidary_store::{Actor, ClusterVitals, RocksStore, Store, UNWATCHED, Vitals};
 use lapidary_store_redis::{ClusterAddress, ClusterStore, Recovery};
 use lapidary_work::Runner;
-
-/// The operations that need an [`Administration`], as named in error messages.
-const BACKUPS: &str = "backups";
-const COMPACTION: &str = "compaction";
-const VERIFICATION: &str = "verification";
 
 /// A catalogue of books: a store, plus any changes to the rule that checks use. It can be used from any number of
 /// threads at once.
@@ -295,12 +288,10 @@ impl Catalogue {
         let libraries = self.libraries().listed(snapshot.libraries()?)?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
-        let disk_bytes = self
-            .store
-            .administration()
-            .map_or(Ok(0), <dyn Administration>::bytes)?;
+        let disk_bytes = self.store.bytes()?;
         let posting_bytes = self
-            .files()
+            .store
+            .folder()
             .map(RocksStore::vitals)
             .transpose()?
             .map_or(0, |vitals| vitals.disk.postings);
@@ -321,7 +312,7 @@ impl Catalogue {
     /// Returns what an administrator monitors, if the store's engine knows it, and updates this process's metrics. The
     /// cost does not depend on the size of the catalogue.
     pub fn vitals(&self) -> Result<Option<Vitals>, CatalogueError> {
-        let vitals = self.files().map(RocksStore::vitals).transpose()?;
+        let vitals = self.store.folder().map(RocksStore::vitals).transpose()?;
         if let Some(cluster) = self.cluster() {
             METRICS.cluster.set(&cluster);
         }
@@ -338,28 +329,8 @@ impl Catalogue {
 
     /// What an administrator monitors of the cluster that the catalogue is in, as far as it answers.
     fn cluster(&self) -> Option<ClusterVitals> {
-        self.store
-            .administration()?
-            .cluster()
-            .unwrap_or_else(|error| {
-                tracing::warn!("{error}");
-                None
-            })
-    }
-
-    /// The store, if it has files of its own.
-    fn files(&self) -> Option<&RocksStore> {
-        self.store.administration()?.folder()
-    }
-
-    /// The administration of the store.
-    ///
-    /// # Errors
-    /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` names the operation.
-    fn administration(&self, wanted: &'static str) -> Result<&dyn Administration, StoreError> {
-        self.store
-            .administration()
-            .ok_or(StoreError::NotOffered(wanted))
+        let vitals = self.store.sharing()?.vitals();
+        vitals.inspect_err(|error| tracing::warn!("{error}")).ok()
     }
 
     /// Checks whether a change could be written now.
@@ -372,27 +343,30 @@ impl Catalogue {
 
     /// Reserves disk space for when the disk is full; see [`RocksStore::hold_reserve`].
     pub fn hold_reserve(&self) -> Result<(), CatalogueError> {
-        Ok(self.files().map_or(Ok(()), RocksStore::hold_reserve)?)
+        Ok(self
+            .store
+            .folder()
+            .map_or(Ok(()), RocksStore::hold_reserve)?)
     }
 
     /// Whether reopening the catalogue would make it writable again; see [`RocksStore::wants_reopening`].
     #[must_use]
     pub fn wants_reopening(&self) -> bool {
-        self.files().is_some_and(RocksStore::wants_reopening)
+        self.store.folder().is_some_and(RocksStore::wants_reopening)
     }
 
     /// Reads everything and returns the inconsistencies found, one sentence each.
     pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
-        Ok(self.administration(VERIFICATION)?.verify(UNWATCHED)?)
+        Ok(self.store.verify(UNWATCHED)?)
     }
 
     /// Compacts the store into its smallest and fastest form. Reads and writes continue meanwhile.
     pub fn compact(&self) -> Result<(), CatalogueError> {
-        Ok(self.administration(COMPACTION)?.compact(UNWATCHED)?)
+        Ok(self.store.compact(UNWATCHED)?)
     }
 
     /// Flushes memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<(), CatalogueError> {
-        Ok(self.files().map_or(Ok(()), RocksStore::flush)?)
+        Ok(self.store.folder().map_or(Ok(()), RocksStore::flush)?)
     }
 }

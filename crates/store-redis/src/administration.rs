@@ -2,16 +2,12 @@
 
 use super::ClusterStore;
 use super::verify::{repair, verify};
-use lapidary_store::{Administration, ClusterVitals, RocksStore, StoreError, Watch};
+use lapidary_store::{Administration, StoreError, Watch};
 
 /// Number of buckets merged at a time.
 const MERGED_AT_ONCE: usize = 500;
 
 impl Administration for ClusterStore {
-    fn folder(&self) -> Option<&RocksStore> {
-        None
-    }
-
     /// Merges all changes of postings into the packed lists.
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         let recipes = self.shared.meta().recipes()?;
@@ -27,17 +23,11 @@ impl Administration for ClusterStore {
         Ok(())
     }
 
-    fn stop(&self) {}
-
     fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
         verify(&self.shared, watch)
     }
 
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
         repair(&self.shared, watch)
-    }
-
-    fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {
-        self.shared.vitals().map(Some)
     }
 }

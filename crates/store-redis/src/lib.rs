@@ -95,8 +95,8 @@ use self::stamp::Stamps;
 use self::write::Writing;
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
-    Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record,
-    RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Actor, AuditEntry, AuditFrom, BookKey, Condition, Engine, LateGems, NewBook, Record,
+    RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// What was found of a catalogue some of whose nodes have lost data.
@@ -492,11 +492,7 @@ impl Store for ClusterStore {
         self.shared.acknowledge(())
     }
 
-    fn administration(&self) -> Option<&dyn Administration> {
-        Some(self)
-    }
-
-    fn sharing(&self) -> Option<&dyn Sharing> {
-        Some(self)
+    fn engine(&self) -> Engine<'_> {
+        Engine::Shared(self)
     }
 }

@@ -7,7 +7,8 @@ use super::keys::SHARDS;
 use super::scripts::{FENCE, LEASE, SPEND};
 use super::{ClusterStore, Shared};
 use lapidary_store::{
-    Action, Actor, LeaseEnd, LeaseGrant, RowChange, Sharing, Spending, Spent, StoreError,
+    Action, Actor, ClusterVitals, LeaseEnd, LeaseGrant, RowChange, Sharing, Spending, Spent,
+    StoreError,
 };
 
 impl Shared {
@@ -116,5 +117,9 @@ impl Sharing for ClusterStore {
         self.shared.fence("turn", turn)?;
         self.shared.changes().empty_outboxes()?;
         self.shared.acknowledge(())
+    }
+
+    fn vitals(&self) -> Result<ClusterVitals, StoreError> {
+        self.shared.vitals()
     }
 }

@@ -14,7 +14,10 @@ use super::change::{Committed, Plan};
 use super::keys::slot;
 use super::*;
 use lapidary_common::description::Description;
-use lapidary_store::{AuditFrom, BookNo, Condition, Limits, Rights, Standing, UNWATCHED};
+use lapidary_store::{
+    Administration as _, AuditFrom, BookNo, Condition, Limits, Rights, Sharing as _, Standing,
+    UNWATCHED,
+};
 
 #[path = "../../../tests/common/cluster.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]

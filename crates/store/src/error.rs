@@ -141,11 +141,11 @@ pub enum StoreError {
     /// The folder contains no backup.
     #[error("{0}: there is no backup of a catalogue here")]
     NoBackup(String),
-    /// The engine of the store has no such operation.
+    /// The store has no files to back up.
     #[error(
-        "the engine of this store has no {0}; use lapidary export, or what the cluster has for snapshots of its nodes"
+        "the engine of this store has no backups; use lapidary export, or what the cluster has for snapshots of its nodes"
     )]
-    NotOffered(&'static str),
+    NotOffered,
     /// Some node of the store does not answer, so the question has no complete answer.
     #[error("{store} is not available ({detail}); try again in some seconds")]
     Unavailable {
@@ -255,7 +255,7 @@ impl Classified for StoreError {
             }
             Self::Duplicate(_) | Self::Unordered(_) => ErrorCode::Duplicate,
             Self::IsDefault(_) => ErrorCode::IsDefault,
-            Self::NotOffered(_) => ErrorCode::NotOffered,
+            Self::NotOffered => ErrorCode::NotOffered,
             Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
             Self::Emptied { .. } => ErrorCode::StoreEmptied,
             Self::NotReplicated { .. } => ErrorCode::NotReplicated,

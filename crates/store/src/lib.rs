@@ -1,7 +1,7 @@
 //! The index: a store of books, their gems and the posting lists, behind one interface.
 //!
 //! [`Store`] changes books, recipes and the small records next to them. [`Snapshot`] is what a check reads.
-//! [`Administration`] maintains the files of engines that have their own. None of these traits deals with texts, scores
+//! [`Administration`] maintains it, and [`Sharing`] is what processes agree on that share one. None of these traits deals with texts, scores
 //! or verdicts; the catalogue combines those.
 //!
 //! ```
@@ -60,7 +60,7 @@ pub use rocks::{CACHE_BYTES, RocksStore, Staged};
 pub use search::{Cursor, Found, Search};
 pub use sharing::{LeaseEnd, LeaseGrant, Sharing, Spending, Spent};
 pub use snapshot::{Each, Snapshot};
-pub use store::Store;
+pub use store::{Engine, Store};
 pub use summary::{Coverage, LibrarySummary, SizeClass, Sizes};
 pub use table::{Row, RowChange, Table};
 pub use tally::{LibraryTally, Limits, Tally};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Action, Actor, RowChange, StoreError};
+use super::{Action, Actor, ClusterVitals, RowChange, StoreError};
 
 /// The right to do what only one may do at a time, until it ends or is not renewed in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,4 +78,7 @@ pub trait Sharing: Send + Sync {
     /// Refuses from now on books of earlier turns ([`NewBook::turn`](super::NewBook::turn)), wherever they are on their way.
     /// Those that were stored before are in the audit log when this returns.
     fn refuse_before(&self, turn: u64) -> Result<(), StoreError>;
+
+    /// Returns what an administrator monitors of the servers that the store is on, as far as they answer.
+    fn vitals(&self) -> Result<ClusterVitals, StoreError>;
 }

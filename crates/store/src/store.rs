@@ -5,14 +5,14 @@ use lapidary_gems::{Recipe, RecipeName};
 use super::recipes::RecipeState;
 use super::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
-    Record, RecordChange, Row, RowChange, Sharing, Snapshot, StoreError, Table, Watch,
+    Record, RecordChange, RocksStore, Row, RowChange, Sharing, Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
 ///
 /// Each call is one atomic change. After a crash, each of its books is either completely there or not at all. Changes
 /// are on disk when the call returns. A change names its actor, for the audit log.
-pub trait Store: Send + Sync {
+pub trait Store: Administration + Send + Sync {
     /// Adds a recipe. The first one becomes the store's default. Adding a known recipe changes nothing.
     ///
     /// # Errors
@@ -147,18 +147,51 @@ pub trait Store: Send + Sync {
     /// The error that a change would fail with.
     fn writable(&self) -> Result<(), StoreError>;
 
-    /// The administration of the store, if its engine has one.
-    fn administration(&self) -> Option<&dyn Administration>;
+    /// The store itself, if it is in a folder, or what the processes agree on that share it.
+    fn engine(&self) -> Engine<'_>;
+}
 
-    /// What the processes agree on that share the store, if its engine lets several have it open.
-    fn sharing(&self) -> Option<&dyn Sharing> {
-        None
-    }
+/// What only one kind of store has.
+pub enum Engine<'s> {
+    /// Files to flush and to back up, which no other process has open.
+    Folder(&'s RocksStore),
+    /// Any number of processes, on a database server that has its own tools for backups.
+    Shared(&'s dyn Sharing),
 }
 
 impl dyn Store + '_ {
     /// Returns the rows of a table, sorted by key.
     pub fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
         self.page(table, b"", None, usize::MAX)
+    }
+
+    /// The store itself, if it is in a folder.
+    #[must_use]
+    pub fn folder(&self) -> Option<&RocksStore> {
+        match self.engine() {
+            Engine::Folder(folder) => Some(folder),
+            Engine::Shared(_) => None,
+        }
+    }
+
+    /// What the processes agree on that share the store, if its engine lets several have it open.
+    #[must_use]
+    pub fn sharing(&self) -> Option<&dyn Sharing> {
+        match self.engine() {
+            Engine::Folder(_) => None,
+            Engine::Shared(sharing) => Some(sharing),
+        }
+    }
+
+    /// The bytes that the store takes, on disk or in memory. Other catalogues of the same server may be counted too.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        match self.engine() {
+            Engine::Folder(folder) => folder.bytes(),
+            Engine::Shared(sharing) => {
+                let nodes = sharing.vitals()?.nodes.into_iter();
+                let primaries = nodes.filter(|node| node.is_primary);
+                Ok(primaries.map(|node| node.used).sum())
+            }
+        }
     }
 }

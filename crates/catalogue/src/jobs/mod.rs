@@ -20,13 +20,11 @@ use self::job::StoredJob;
 use self::reindex::Reindex;
 use super::settings::put;
 use super::sharing::SETTINGS;
-use super::{
-    BACKUPS, COMPACTION, Catalogue, CatalogueError, DuplicateOptions, Editor, VERIFICATION,
-};
+use super::{Catalogue, CatalogueError, DuplicateOptions, Editor};
 use crate::api::{
     BackedUp, Compacted, Dropped, Job, JobResult, JobState, RecipeChoice, Task, Verified,
 };
-use lapidary_store::{Action, Actor, Administration, RowChange, StoreError, Table, Watch};
+use lapidary_store::{Action, Actor, RocksStore, RowChange, StoreError, Table, Watch};
 use lapidary_work::{DueWork, LeasedWork, Slot, WorkKind};
 
 /// Number of finished jobs to remember.
@@ -183,8 +181,12 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
     /// # Errors
     /// [`StoreError::NotOffered`] if the engine of the store has none; [`CatalogueError::BadTask`] if no folder is configured.
     pub fn offers_backups(&self) -> Result<(), CatalogueError> {
-        self.0.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+        self.files_to_back_up()?;
         self.0.backups.configured()
+    }
+
+    fn files_to_back_up(&self) -> Result<&RocksStore, StoreError> {
+        self.0.store.folder().ok_or(StoreError::NotOffered)
     }
 
     /// The task with the definition of its recipe: a name alone does not say the lexicon of a signature, nor a secret.
@@ -239,9 +241,9 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
     pub fn stop(&self) {
         self.0.runner.stop();
         if !self.0.jobs.running().is_empty()
-            && let Some(administration) = self.0.store.administration()
+            && let Some(folder) = self.0.store.folder()
         {
-            administration.stop();
+            folder.stop();
         }
         self.0.runner.join();
     }
@@ -272,8 +274,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
                 self.offers_backups()?;
                 self.0.backups.folder(to).map(|_| ())
             }
-            Task::Verify { .. } => Ok(self.0.administration(VERIFICATION).map(|_| ())?),
-            Task::Compact {} => Ok(self.0.administration(COMPACTION).map(|_| ())?),
+            Task::Verify { .. } | Task::Compact {} => Ok(()),
             Task::Duplicates {
                 library, recipe, ..
             } => self.approve_duplicates(library.as_ref(), recipe.as_ref()),
@@ -402,10 +403,7 @@ impl Jobs<Editor<'_>> {
             }
             Task::Verify { fix } => JobResult::Verified(self.verify_and_fix(*fix, watch)?),
             Task::Backup { to, keep } => JobResult::BackedUp(self.back_up(to, *keep, watch)?),
-            Task::Compact {} => {
-                let store = self.0.administration(COMPACTION)?;
-                JobResult::Compacted(compacted(store, watch)?)
-            }
+            Task::Compact {} => JobResult::Compacted(self.compact(watch)?),
             Task::Duplicates {
                 library,
                 recipe,
@@ -424,7 +422,7 @@ impl Jobs<Editor<'_>> {
 
     fn back_up(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<BackedUp, CatalogueError> {
         let folder = self.0.backups.folder(to)?;
-        let files = self.0.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+        let files = self.files_to_back_up()?;
         let made = files.backup(&folder, keep, watch)?;
         Ok(BackedUp {
             backup: made.number,
@@ -433,8 +431,17 @@ impl Jobs<Editor<'_>> {
         })
     }
 
+    fn compact(&self, watch: Watch<'_>) -> Result<Compacted, CatalogueError> {
+        let bytes_before = self.0.store.bytes()?;
+        self.0.store.compact(watch)?;
+        Ok(Compacted {
+            bytes: self.0.store.bytes()?,
+            bytes_before,
+        })
+    }
+
     fn verify_and_fix(&self, fix: bool, watch: Watch<'_>) -> Result<Verified, CatalogueError> {
-        let store = self.0.administration(VERIFICATION)?;
+        let store = &self.0.store;
         let found = store.verify(watch)?;
         if found.is_empty() || !fix {
             return Ok(Verified {
@@ -518,13 +525,4 @@ impl JobProgress<'_> {
         }
         Ok(())
     }
-}
-
-fn compacted(store: &dyn Administration, watch: Watch<'_>) -> Result<Compacted, CatalogueError> {
-    let bytes_before = store.bytes()?;
-    store.compact(watch)?;
-    Ok(Compacted {
-        bytes: store.bytes()?,
-        bytes_before,
-    })
 }

@@ -84,9 +84,9 @@ use self::schema::{Family, MetaKey};
 use self::sequence::Acknowledged;
 use crate::recipes::{RecipeState, Recipes};
 use crate::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems,
-    NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Vitals,
-    Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, Engine,
+    LateGems, NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table,
+    Vitals, Watch,
 };
 
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
@@ -394,8 +394,8 @@ impl Store for RocksStore {
         vitals::writable(self)
     }
 
-    fn administration(&self) -> Option<&dyn Administration> {
-        Some(self)
+    fn engine(&self) -> Engine<'_> {
+        Engine::Folder(self)
     }
 }
 
@@ -419,6 +419,11 @@ impl RocksStore {
     /// could not be restored is removed again, older ones are kept, and the error says what is wrong.
     pub fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
         backup::backup(self, to, keep, watch)
+    }
+
+    /// Stops background work, so that a running [`Administration::compact`] returns. Nothing is written after this.
+    pub fn stop(&self) {
+        self.db.cancel_all_background_work(true);
     }
 
     /// Returns what an administrator monitors. The cost does not depend on the size of the store.
@@ -449,10 +454,6 @@ impl RocksStore {
 }
 
 impl Administration for RocksStore {
-    fn folder(&self) -> Option<&RocksStore> {
-        Some(self)
-    }
-
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         let steps = 1 + Family::ALL.len() as u64;
         watch(0, steps)?;
@@ -483,9 +484,5 @@ impl Administration for RocksStore {
 
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
         repair::repair(self, watch)
-    }
-
-    fn stop(&self) {
-        self.db.cancel_all_background_work(true);
     }
 }
