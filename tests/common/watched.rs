@@ -123,10 +123,6 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.audit(from, limit)
     }
 
-    fn last_audited(&self) -> Result<u64, StoreError> {
-        self.0.last_audited()
-    }
-
     fn writable(&self) -> Result<(), StoreError> {
         self.0.writable()
     }

@@ -131,10 +131,6 @@ impl Store for Faulty {
         self.store.audit(from, limit)
     }
 
-    fn last_audited(&self) -> Result<u64, StoreError> {
-        self.store.last_audited()
-    }
-
     fn writable(&self) -> Result<(), StoreError> {
         self.store.writable()
     }

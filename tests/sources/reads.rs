@@ -136,10 +136,6 @@ impl Store for Counting {
         self.0.audit(from, limit)
     }
 
-    fn last_audited(&self) -> Result<u64, StoreError> {
-        self.0.last_audited()
-    }
-
     fn writable(&self) -> Result<(), StoreError> {
         self.0.writable()
     }

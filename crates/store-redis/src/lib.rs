@@ -481,10 +481,6 @@ impl Store for ClusterStore {
         self.shared.meta().audit(from, limit)
     }
 
-    fn last_audited(&self) -> Result<u64, StoreError> {
-        self.shared.meta().last_audited()
-    }
-
     fn writable(&self) -> Result<(), StoreError> {
         self.shared.client.confirm()?;
         let written = Command::new("SET", &self.shared.keys.meta("written"), "");

@@ -499,15 +499,16 @@ impl Meta<'_> {
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let first = match from {
             AuditFrom::Behind(number) => number.saturating_add(1),
+            AuditFrom::Last => return self.entries("XREVRANGE", "+", "-", limit.min(1)),
             AuditFrom::Time(time) => {
-                let Some(first) = self.entries(0, 1)?.pop() else {
+                let Some(first) = self.entries_from(0, 1)?.pop() else {
                     return Ok(Vec::new());
                 };
                 // Times increase with numbers, but for the clocks of several servers.
                 let (mut from, mut to) = (first.number, self.last_audited()?.saturating_add(1));
                 while from < to {
                     let middle = from + (to - from) / 2;
-                    match self.entries(middle, 1)?.pop() {
+                    match self.entries_from(middle, 1)?.pop() {
                         Some(entry) if entry.at < time => from = middle + 1,
                         _ => to = middle,
                     }
@@ -515,17 +516,27 @@ impl Meta<'_> {
                 from
             }
         };
-        self.entries(first, limit)
+        self.entries_from(first, limit)
     }
 
-    fn entries(&self, first: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+    fn entries_from(&self, first: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.entries("XRANGE", &first.to_string(), "+", limit)
+    }
+
+    fn entries(
+        &self,
+        command: &str,
+        first: &str,
+        last: &str,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
+        let range = (first, last, "COUNT", limit).to_redis_args();
         let entries: Vec<(String, Vec<String>)> =
-            self.read_meta(Command::new("XRANGE", &self.0.keys.meta("audit"), range))?;
+            self.read_meta(Command::new(command, &self.0.keys.meta("audit"), range))?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
             let entry = fields
@@ -548,13 +559,8 @@ impl Meta<'_> {
 
     /// The number of the last entry of the audit log, or 0.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
-        let range = ("+", "-", "COUNT", 1).to_redis_args();
-        let last: Vec<(String, Vec<String>)> =
-            self.read_meta(Command::new("XREVRANGE", &self.0.keys.meta("audit"), range))?;
-        Ok(last
-            .first()
-            .and_then(|(id, _)| id.split('-').next()?.parse().ok())
-            .unwrap_or(0))
+        let last = self.audit(AuditFrom::Last, 1)?.pop();
+        Ok(last.map_or(0, |entry| entry.number))
     }
 
     /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which

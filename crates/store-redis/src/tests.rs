@@ -375,7 +375,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
                 .collect(),
         )
         .unwrap();
-    let told = store.last_audited().unwrap();
+    let told = store.shared.meta().last_audited().unwrap();
     // What is to be seen: how many of the old and of the new gems each book has.
     let has = |kind: &str, committed: bool| match (kind, committed) {
         ("added", false) | ("removed", true) => None,
@@ -465,7 +465,10 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     seen(&|last| last >= COMMIT);
     settle(&other);
     seen(&|last| last >= COMMIT);
-    assert_eq!(other.last_audited().unwrap(), told + entries.len() as u64);
+    assert_eq!(
+        other.shared.meta().last_audited().unwrap(),
+        told + entries.len() as u64
+    );
     other
         .put(
             &Actor::Local,
@@ -486,7 +489,7 @@ fn what_was_stored_in_an_abandoned_turn_is_in_the_audit_log() {
     let Some([store, other]) = servers() else {
         return;
     };
-    let told = store.last_audited().unwrap();
+    let told = store.shared.meta().last_audited().unwrap();
     let mut change = Change::begin(&store, "a", Some(book("a", 0..10)));
     STEPS[..=COMMIT]
         .iter()

@@ -235,4 +235,6 @@ pub enum AuditFrom {
     Behind(u64),
     /// At the first entry at or after this time.
     Time(Timestamp),
+    /// At the last entry.
+    Last,
 }

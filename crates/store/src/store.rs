@@ -138,9 +138,6 @@ pub trait Store: Administration + Send + Sync {
     /// taken after this has the changes of all of them.
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
 
-    /// Returns the number of the last audit log entry, or 0 if there is none.
-    fn last_audited(&self) -> Result<u64, StoreError>;
-
     /// Checks whether a change could be written now.
     ///
     /// # Errors
@@ -163,6 +160,12 @@ impl dyn Store + '_ {
     /// Returns the rows of a table, sorted by key.
     pub fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
         self.page(table, b"", None, usize::MAX)
+    }
+
+    /// Returns the number of the last audit log entry, or 0 if there is none.
+    pub fn last_audited(&self) -> Result<u64, StoreError> {
+        let last = self.audit(AuditFrom::Last, 1)?.pop();
+        Ok(last.map_or(0, |entry| entry.number))
     }
 
     /// The store itself, if it is in a folder.

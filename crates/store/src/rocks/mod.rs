@@ -386,10 +386,6 @@ impl Store for RocksStore {
         audit::read(&self.view(), from, limit)
     }
 
-    fn last_audited(&self) -> Result<u64, StoreError> {
-        self.view().last_audited()
-    }
-
     fn writable(&self) -> Result<(), StoreError> {
         vitals::writable(self)
     }
