@@ -9,8 +9,8 @@ use lapidary_common::description::Description;
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{
-    Actor, BookKey, BookNo, Condition, Cursor, Found, Library, LibraryTally, Limits, NewBook,
-    Record, Rights, RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
+    Actor, BookKey, BookNo, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights,
+    RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
 };
 use rocksdb::{DB, IteratorMode};
 use tempfile::{TempDir, tempdir};
@@ -99,14 +99,8 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         standing: Standing::default(),
     };
     NewBook {
-        record,
         gems,
-        folds: Vec::new(),
-        text: None,
-        allow_empty: true,
-        complete: false,
-        turn: None,
-        condition: Condition::default(),
+        ..NewBook::without_gems(record, true)
     }
 }
 

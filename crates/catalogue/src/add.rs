@@ -153,14 +153,11 @@ impl Books<Editor<'_>> {
             .iter()
             .all(|recipe| gems.contains_key(recipe.name()));
         Ok(NewBook {
-            record,
             gems,
             folds,
-            text: None,
-            allow_empty: entry.allow_empty,
             complete: source.is_text() && is_complete,
-            turn: None,
             condition: entry.condition.clone(),
+            ..NewBook::without_gems(record, entry.allow_empty)
         })
     }
 }

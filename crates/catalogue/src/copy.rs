@@ -339,16 +339,15 @@ impl Copying<&Catalogue> {
         let mut books: Vec<NewBook> = Vec::new();
         for some in of_little_text(fresh) {
             let complete = self.0.books().complete(mine, &some)?;
-            books.extend(complete.into_iter().flatten());
+            let complete = complete.into_iter().flatten();
+            books.extend(complete.map(|book| NewBook {
+                fills: filling,
+                ..book
+            }));
         }
         done.removed += (removed.len() as u64).saturating_sub(again);
         done.copied += books.len() as u64;
-        if filling {
-            store.fill(&Actor::Local, books)?;
-        } else {
-            store.put(&Actor::Local, books)?;
-        }
-        Ok(())
+        Ok(store.put(&Actor::Local, books)?)
     }
 
     /// Compares everything with `to`. Returns what differs, a sentence each.

@@ -47,7 +47,7 @@ mod tests {
     use crate::api::Outcome;
     use lapidary_common::description::Description;
     use lapidary_gems::Recipe;
-    use lapidary_store::{Actor, BookKey, Condition, NewBook, Rights};
+    use lapidary_store::{Actor, BookKey, NewBook, Rights};
 
     /// The first test vectors of the two standards: empty input.
     const EMPTY: [&str; 2] = [
@@ -92,14 +92,8 @@ mod tests {
             .put(
                 &Actor::Local,
                 vec![NewBook {
-                    record: old.clone().into(),
                     gems,
-                    folds: Vec::new(),
-                    text: None,
-                    allow_empty: true,
-                    complete: false,
-                    turn: None,
-                    condition: Condition::default(),
+                    ..NewBook::without_gems(old.clone().into(), true)
                 }],
             )
             .unwrap();

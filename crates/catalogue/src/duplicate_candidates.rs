@@ -274,8 +274,8 @@ mod tests {
     use crate::duplicates::DuplicateScope;
     use lapidary_common::description::Description;
     use lapidary_store::{
-        Actor, Administration as _, BookKey, Condition, NewBook, Rights, RocksStore, Standing,
-        Store as _, UNWATCHED,
+        Actor, Administration as _, BookKey, NewBook, Rights, RocksStore, Standing, Store as _,
+        UNWATCHED,
     };
 
     const LIBRARIES: [&str; 2] = ["one", "two"];
@@ -320,14 +320,8 @@ mod tests {
         };
         let gems = BTreeMap::from([(recipe.name().clone(), placed)]);
         NewBook {
-            record,
             gems,
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-            condition: Condition::default(),
+            ..NewBook::without_gems(record, true)
         }
     }
 

@@ -22,9 +22,7 @@ use crate::parse;
 use lapidary_common::count::count;
 use lapidary_store::change::last_of_each_key;
 use lapidary_store::recipes::RecipeState;
-use lapidary_store::{
-    Actor, Condition, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch,
-};
+use lapidary_store::{Actor, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
 
 /// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
@@ -578,14 +576,10 @@ impl<'a> ExportReader<'a> {
         }
         self.books += 1;
         Ok(Some(NewBook {
-            record: book,
             gems: gems.collect(),
             folds,
             text,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-            condition: Condition::default(),
+            ..NewBook::without_gems(book, true)
         }))
     }
 }

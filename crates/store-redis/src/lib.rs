@@ -435,12 +435,7 @@ impl Store for ClusterStore {
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.writing().put(by, books, true)?;
-        self.shared.acknowledge(())
-    }
-
-    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.writing().put(by, books, false)?;
+        self.shared.writing().put(by, books)?;
         self.shared.acknowledge(())
     }
 

@@ -96,14 +96,8 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
     };
     let gems = [(name(), gems)].into();
     NewBook {
-        record,
         gems,
-        folds: Vec::new(),
-        text: None,
-        allow_empty: true,
-        complete: false,
-        turn: None,
-        condition: Condition::default(),
+        ..NewBook::without_gems(record, true)
     }
 }
 
@@ -161,7 +155,7 @@ impl<'a> Change<'a> {
         let plan = match new {
             Some(new) => shared
                 .writing()
-                .plan_put(&Actor::Local, &recipes, new, &book, true)
+                .plan_put(&Actor::Local, &recipes, new, &book)
                 .unwrap()(book),
             None => shared
                 .writing()
@@ -295,7 +289,7 @@ fn no_book_is_put_into_a_shard_without_its_data() {
     let of_book = locked.shard();
     let plan = shared
         .writing()
-        .plan_put(&Actor::Local, &recipes, new, &locked, true)
+        .plan_put(&Actor::Local, &recipes, new, &locked)
         .unwrap()(locked);
     // As if it had been empty since before the lock.
     let stamp = shared.keys.shard(of_book, "recipes");

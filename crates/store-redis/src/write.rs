@@ -155,13 +155,7 @@ impl Writing<'_> {
         Ok(())
     }
 
-    /// Stores books, without the postings of their gems if these are not to be `posted`.
-    pub(super) fn put(
-        &self,
-        by: &Actor,
-        books: Vec<NewBook>,
-        posted: bool,
-    ) -> Result<(), StoreError> {
+    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
         let recipes = self.0.meta().recipes()?;
         let mut books = last_of_each_key(books);
         for book in &mut books {
@@ -179,7 +173,7 @@ impl Writing<'_> {
         let plans: Result<Vec<_>, _> = allowed.and_then(|()| {
             let books = books.into_iter().zip(&locked);
             books
-                .map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted))
+                .map(|(book, locked)| self.plan_put(by, &recipes, book, locked))
                 .collect()
         });
         match plans {
@@ -201,7 +195,6 @@ impl Writing<'_> {
         recipes: &Recipes,
         book: NewBook,
         locked: &Locked,
-        posted: bool,
     ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
         let NewBook {
             mut record,
@@ -209,6 +202,7 @@ impl Writing<'_> {
             folds,
             text,
             turn,
+            fills,
             ..
         } = book;
         let old = locked.old.as_ref();
@@ -218,7 +212,8 @@ impl Writing<'_> {
         let mut fields = vec![json(&record)];
         push_content(&mut fields, recipes, &gems, &folds)?;
         fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
-        let gems = if posted { gems } else { BTreeMap::new() };
+        // The postings of all books are built at once later.
+        let gems = if fills { BTreeMap::new() } else { gems };
         let (changes, number) = (self.0.changes(), locked.number);
         let has = changes.new_posts(recipes, number, &record, &gems)?;
         let had = changes.posts(recipes, number, old)?;

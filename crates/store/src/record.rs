@@ -205,6 +205,9 @@ pub struct NewBook {
     pub turn: Option<u64>,
     /// What must be true of the book that it replaces.
     pub condition: Condition,
+    /// Whether it fills a catalogue that nobody reads before [`Store::finish_filling`](super::Store::finish_filling). An
+    /// engine may leave out what it is found by until then, and be faster.
+    pub fills: bool,
 }
 
 impl NewBook {
@@ -220,6 +223,7 @@ impl NewBook {
             complete: false,
             turn: None,
             condition: Condition::default(),
+            fills: false,
         }
     }
 

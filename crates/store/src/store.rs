@@ -93,13 +93,7 @@ pub trait Store: Administration + Send + Sync {
     /// changed then.
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 
-    /// Stores books of a catalogue that nobody reads before [`Store::finish_filling`]. An engine may leave out what they are
-    /// found by until then, and be faster.
-    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.put(by, books)
-    }
-
-    /// Completes the books that were stored with [`Store::fill`].
+    /// Completes the books that were stored as [`NewBook::fills`].
     fn finish_filling(&self, _: Watch<'_>) -> Result<(), StoreError> {
         Ok(())
     }

@@ -446,14 +446,8 @@ mod tests {
             standing: Standing::default(),
         };
         NewBook {
-            record,
             gems: BTreeMap::from([(recipe, gems)]),
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-            condition: Condition::default(),
+            ..NewBook::without_gems(record, true)
         }
     }
 
