@@ -73,15 +73,11 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
     /// the errors of invalid gems.
     pub fn report(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        let snapshot = self.0.store.unconfirmed_snapshot();
-        let checked = self.report_in(&*snapshot, query, options);
-        match snapshot.confirm() {
-            Ok(()) => checked,
-            Err(StoreError::Changed(_)) => {
-                self.report_in(&*self.0.store.snapshot(), query, options)
-            }
-            Err(error) => Err(error.into()),
-        }
+        let mut checked = None;
+        self.0.store.read(&mut |snapshot| {
+            checked = Some(self.report_in(snapshot, query, options));
+        })?;
+        checked.unwrap_or_else(|| unreachable!("a store reads at least once"))
     }
 
     pub(super) fn report_in(

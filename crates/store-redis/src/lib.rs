@@ -468,8 +468,14 @@ impl Store for ClusterStore {
         Box::new(ClusterSnapshot::new(&self.shared))
     }
 
-    fn unconfirmed_snapshot(&self) -> Box<dyn Snapshot + '_> {
-        Box::new(ClusterSnapshot::unconfirmed(&self.shared))
+    fn read(&self, read: &mut dyn FnMut(&dyn Snapshot)) -> Result<(), StoreError> {
+        let snapshot = ClusterSnapshot::unconfirmed(&self.shared);
+        read(&snapshot);
+        match snapshot.known() {
+            Err(StoreError::Changed(_)) => read(&*self.snapshot()),
+            known => drop(known?),
+        }
+        Ok(())
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {

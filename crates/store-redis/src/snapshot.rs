@@ -543,8 +543,4 @@ impl Snapshot for ClusterSnapshot<'_> {
             .meta()
             .sizes(self.totals()?, self.recipes.staying(recipe)?)
     }
-
-    fn confirm(&self) -> Result<(), StoreError> {
-        self.known().map(drop)
-    }
 }

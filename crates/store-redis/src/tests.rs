@@ -761,6 +761,11 @@ fn a_recipe_that_is_being_dropped_hides_no_book() {
     assert!(matches!(found(&*before[3]), Err(StoreError::Changed(_))));
 }
 
+/// A snapshot as a check begins with.
+fn unconfirmed(store: &ClusterStore) -> ClusterSnapshot<'_> {
+    ClusterSnapshot::unconfirmed(&store.shared)
+}
+
 #[test]
 fn a_check_does_not_believe_recipes_that_were_changed() {
     let Some([store, other]) = servers() else {
@@ -784,9 +789,9 @@ fn a_check_does_not_believe_recipes_that_were_changed() {
         stop: None,
         sweeper: None,
     };
-    assert!(other.unconfirmed_snapshot().recipes().is_empty());
+    assert!(unconfirmed(&other).known_recipes().0.is_empty());
     for change in ["add", "ready", "drop"] {
-        let [asked, unasked] = [(); 2].map(|()| other.unconfirmed_snapshot());
+        let [asked, unasked] = [(); 2].map(|()| unconfirmed(&other));
         match change {
             "add" => store
                 .add_recipe(&Actor::Local, &Recipe::released())
@@ -799,20 +804,20 @@ fn a_check_does_not_believe_recipes_that_were_changed() {
                 .drop_recipe(&Actor::Local, Recipe::released().name(), UNWATCHED)
                 .unwrap(),
         }
-        assert!(found(&*asked).is_err(), "{change}");
+        assert!(found(&asked).is_err(), "{change}");
         for snapshot in [asked, unasked] {
             assert!(
-                matches!(snapshot.confirm(), Err(StoreError::Changed(_))),
+                matches!(snapshot.known().map(drop), Err(StoreError::Changed(_))),
                 "{change}"
             );
             assert!(
-                matches!(snapshot.libraries(), Err(StoreError::Changed(_))),
+                matches!(snapshot.summaries(None), Err(StoreError::Changed(_))),
                 "{change}"
             );
         }
-        let again = other.unconfirmed_snapshot();
-        assert_eq!(found(&*again).unwrap(), 1, "{change}");
-        again.confirm().unwrap();
+        let again = unconfirmed(&other);
+        assert_eq!(found(&again).unwrap(), 1, "{change}");
+        again.known().unwrap();
     }
 }
 
@@ -837,14 +842,14 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
             .load(Ordering::Relaxed)
     };
     for (gems, round_trips) in [(100..200, 3), (0..10, 4)] {
-        let (before, snapshot) = (asked(), store.unconfirmed_snapshot());
+        let (before, snapshot) = (asked(), unconfirmed(&store));
         let gems: Vec<Gem> = gems.map(gem).collect();
         snapshot
             .tally(&name(), &gems, Limits { fewest: 5, ..ALL })
             .unwrap();
         snapshot.sizes(&name()).unwrap();
         snapshot.coverage(&name()).unwrap();
-        snapshot.confirm().unwrap();
+        snapshot.known().map(drop).unwrap();
         assert_eq!(asked() - before, round_trips);
     }
 }

@@ -127,15 +127,6 @@ pub trait Snapshot: Send + Sync {
 
     /// Returns the distribution of gem counts under a recipe.
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
-
-    /// Makes sure that the recipes are those of when the snapshot was taken
-    /// ([`Store::unconfirmed_snapshot`](super::Store::unconfirmed_snapshot)).
-    ///
-    /// # Errors
-    /// [`StoreError::Changed`] if they had changed: nothing that was read counts.
-    fn confirm(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
 }
 
 impl dyn Snapshot + '_ {

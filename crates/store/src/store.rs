@@ -122,10 +122,14 @@ pub trait Store: Administration + Send + Sync {
     /// Returns a view of the store as it is now, with every change acknowledged before.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
 
-    /// Like [`Store::snapshot`], but perhaps with the recipes as they were known last. What it says counts only if
-    /// [`Snapshot::confirm`] then says that they have not changed.
-    fn unconfirmed_snapshot(&self) -> Box<dyn Snapshot + '_> {
-        self.snapshot()
+    /// Calls `read` with a snapshot. If an engine began with the recipes as it knew them last, to save a round trip, and they have
+    /// changed, it calls once more. Only what was read last counts.
+    ///
+    /// # Errors
+    /// If it could not be found out whether they have changed.
+    fn read(&self, read: &mut dyn FnMut(&dyn Snapshot)) -> Result<(), StoreError> {
+        read(&*self.snapshot());
+        Ok(())
     }
 
     /// Returns up to `limit` entries of the audit log, in order. A long log has lost its oldest entries. A snapshot
