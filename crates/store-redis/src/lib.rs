@@ -23,7 +23,7 @@
 //! | `address` | `redis://HOST:PORT,…/PREFIX` |
 //! | `login` | user, password, and TLS |
 //! | `members` | whether the nodes of an address are of one cluster |
-//! | `client`, `pool`, `topology`, `command` | pipelines to the nodes; connections; which node serves a slot; commands and answers |
+//! | `client/`, `pool`, `topology`, `command` | pipelines to the nodes; connections; which node serves a slot; commands and answers |
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
@@ -185,7 +185,7 @@ impl Shared {
 
     /// Acknowledges what was done, once it is certain that its loss would be noticed.
     fn acknowledge<T>(&self, done: T) -> Result<T, StoreError> {
-        self.client.tell()?;
+        self.client.witnesses().tell()?;
         Ok(done)
     }
 
@@ -230,8 +230,8 @@ impl Shared {
         if swept.elapsed() >= SWEEP {
             *swept = Instant::now();
             // First, so that nothing is done by what a node says that has lost data.
-            self.client.confirm()?;
-            self.client.tell_again()?;
+            self.client.witnesses().confirm()?;
+            self.client.witnesses().tell_again()?;
             self.changes().sweep()?;
             self.merging().merge_due()?;
             self.refuse_eviction()?;
@@ -312,9 +312,9 @@ impl ClusterStore {
         let keeps_keys = shared.refuse_eviction();
         if !shared.meta().recipes()?.is_stamped() {
             shared.stamps().confirm_new()?;
-        } else if shared.client.has_no_clocks()? {
+        } else if shared.client.witnesses().has_no_clocks()? {
             // Of an earlier version.
-            shared.client.begin_clocks()?;
+            shared.client.witnesses().begin_clocks()?;
         }
         // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
         match keeps_keys
@@ -483,7 +483,7 @@ impl Store for ClusterStore {
     }
 
     fn writable(&self) -> Result<(), StoreError> {
-        self.shared.client.confirm()?;
+        self.shared.client.witnesses().confirm()?;
         let written = Command::new("SET", &self.shared.keys.meta("written"), "");
         self.shared.write_one(written)?;
         self.shared.acknowledge(())

@@ -335,8 +335,8 @@ impl Meta<'_> {
             let then = self.recipes()?;
             let (mut recipes, version, next) = (then.recipes.clone(), then.version, then.next);
             let count = recipes.0.len();
-            if !then.is_stamped() && self.0.client.has_no_clocks()? {
-                self.0.client.begin_clocks()?;
+            if !then.is_stamped() && self.0.client.witnesses().has_no_clocks()? {
+                self.0.client.witnesses().begin_clocks()?;
             }
             // Whoever made the change before may have been stopped before this was done.
             self.0.fence("recipes", version)?;

@@ -53,7 +53,7 @@ impl Sharing for ClusterStore {
         let shared = &self.shared;
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX).max(1);
         let lease = shared.write_one(shared.lease_command(name, holder, time))?;
-        shared.client.tell()?;
+        shared.client.witnesses().tell()?;
         let (token, abandoned): (u64, bool) = shared.answer(lease)?;
         Ok((token > 0).then_some(LeaseGrant { token, abandoned }))
     }

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Shared;
-use super::client::Client;
 use super::command::{Command, read};
 use super::keys::SHARDS;
 use super::topology::Topology;
@@ -33,6 +32,19 @@ impl ClientCounters {
             .count();
         Self::count(&self.failovers, gone);
     }
+
+    fn vitals(&self, nodes: Vec<NodeVitals>, lost: Vec<String>, pending: u64) -> ClusterVitals {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ClusterVitals {
+            nodes,
+            lost,
+            pending,
+            round_trips: of(&self.round_trips),
+            retries: of(&self.retries),
+            redirects: of(&self.redirects),
+            failovers: of(&self.failovers),
+        }
+    }
 }
 
 impl Shared {
@@ -46,39 +58,16 @@ impl Shared {
             };
             nodes.extend(read::<String>(info).map(|info| node_vitals(node, &info)));
         }
-        let lost = self.client.losses();
+        let lost = self.client.witnesses().losses();
         if !lost.is_empty() {
-            return Ok(self.client.counted(nodes, lost, 0));
+            return Ok(self.client.counters.vitals(nodes, lost, 0));
         }
         let intents =
             (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")));
         let lengths: Vec<u64> = self.ask_all(&intents.collect::<Vec<_>>())?;
         // One field is the last generation.
         let pending = lengths.iter().map(|length| length.saturating_sub(1)).sum();
-        Ok(self.client.counted(nodes, lost, pending))
-    }
-}
-
-impl Client {
-    fn counted(&self, nodes: Vec<NodeVitals>, lost: Vec<String>, pending: u64) -> ClusterVitals {
-        let ClientCounters {
-            round_trips,
-            retries,
-            redirects,
-            failovers,
-        } = &self.counters;
-        let [round_trips, retries, redirects, failovers] =
-            [round_trips, retries, redirects, failovers]
-                .map(|counter| counter.load(Ordering::Relaxed));
-        ClusterVitals {
-            nodes,
-            lost,
-            pending,
-            round_trips,
-            retries,
-            redirects,
-            failovers,
-        }
+        Ok(self.client.counters.vitals(nodes, lost, pending))
     }
 }
 

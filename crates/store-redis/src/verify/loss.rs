@@ -157,7 +157,7 @@ fn record(shared: &Shared, key: &BookKey) -> Result<Option<Record>, StoreError> 
 impl Losses {
     /// Looks for them, with a store that believes all nodes.
     pub(super) fn of(shared: &Shared) -> Result<Self, StoreError> {
-        shared.client.confirm()?;
+        shared.client.witnesses().confirm()?;
         let set_back = shared.client.set_back();
         Ok(Self { set_back })
     }
@@ -243,7 +243,7 @@ pub(super) fn believe_again(shared: &Shared) -> Result<(), StoreError> {
     shared
         .meta()
         .change_recipes(&Actor::Local, |_, _| Ok(Some(Vec::new())))?;
-    shared.client.heal()
+    shared.client.witnesses().heal()
 }
 
 impl ClusterVerification<'_> {

@@ -19,6 +19,8 @@
 //! what is true now ([`Client::read_now`]) asks all primaries for the epoch too. If most of them know of no election since
 //! the topology was read, the nodes in it were the right ones when the read began.
 
+mod witnesses;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -27,10 +29,11 @@ use std::time::{Duration, Instant};
 
 use redis::{Script, ServerError, Value};
 
+use self::witnesses::Witnesses;
 use super::address::ClusterAddress;
 use super::clock::{ClockUse, Clocks, Reading, SetBack};
 use super::command::{Command, read};
-use super::keys::{KeySpace, SHARDS, slot_of_shard};
+use super::keys::{KeySpace, slot_of_shard};
 use super::login::{Login, must_be_on_disk};
 use super::pool::{ANSWER, Pool, PooledConnection};
 use super::topology::{Topology, current_epoch};
@@ -314,6 +317,13 @@ impl Client {
         }
     }
 
+    pub(super) fn witnesses(&self) -> Witnesses<'_> {
+        Witnesses {
+            client: self,
+            clocks: &self.clocks,
+        }
+    }
+
     pub(super) fn topology(&self) -> Arc<Topology> {
         self.topology
             .read()
@@ -398,7 +408,9 @@ impl Client {
                 }
                 // Before anything else is sent to the node.
                 self.clocks.must_learn.store(true, Ordering::Release);
-                return Err(self.lost(set_back));
+                let (node, what) = self.loss(set_back);
+                let store = self.address.to_string();
+                return Err(StoreError::Emptied { store, node, what });
             }
         }
         Ok(())
@@ -411,15 +423,6 @@ impl Client {
             all.values().copied().collect::<Vec<_>>()
         });
         all.collect()
-    }
-
-    fn lost(&self, set_back: SetBack) -> StoreError {
-        let (node, what) = self.loss(set_back);
-        StoreError::Emptied {
-            store: self.address.to_string(),
-            node,
-            what,
-        }
     }
 
     /// The node whose clock was set back, and what it has lost.
@@ -435,165 +438,10 @@ impl Client {
         (node.to_owned(), what)
     }
 
-    /// A sentence for each node that has lost data, as far as they answer.
-    pub(super) fn losses(&self) -> Vec<String> {
-        let _ = self.learn();
-        let topology = self.topology();
-        let lost = topology.primaries().filter_map(|node| {
-            let slot = topology.shard_at(node).map(slot_of_shard);
-            let clocks = self.clocks.of(&topology, slot.into_iter(), ClockUse::Read);
-            let clock = clocks.first()?;
-            let get = redis::cmd("GET").arg(self.clocks.key(clock.shard)).clone();
-            let said = read::<Option<u64>>(self.on(node, &get).ok()?)?.unwrap_or(0);
-            let set_back = self.clocks.compare(clock, said, ClockUse::Read)?;
-            Some(self.said_of(set_back))
-        });
-        lost.collect()
-    }
-
     /// A sentence of what a node has lost.
     pub(super) fn said_of(&self, set_back: SetBack) -> String {
         let (node, what) = self.loss(set_back);
         format!("{node} has lost {what}")
-    }
-
-    /// Sets the clocks that were set back to what they said, and believes their nodes again.
-    pub(super) fn heal(&self) -> Result<(), StoreError> {
-        let get: Vec<Command> = (0..SHARDS)
-            .map(|shard| Command::bare("GET", &self.clocks.key(shard)))
-            .collect();
-        let said = self.run(&get, Purpose::Loosely, ClockUse::Ignore)?;
-        let mut set = Vec::new();
-        for (shard, said) in (0..SHARDS).zip(said) {
-            let said = read::<Option<u64>>(said).flatten().unwrap_or(0);
-            if said < self.clocks.known(shard) {
-                self.clocks.note(shard, self.clocks.known(shard) + 1);
-                let known = self.clocks.known(shard);
-                set.push(Command::new("SET", &self.clocks.key(shard), known));
-            }
-        }
-        self.run(&set, self.writing(), ClockUse::Ignore)?;
-        self.clocks.say_all();
-        self.tell()
-    }
-
-    /// Reads the clocks of all nodes.
-    ///
-    /// # Errors
-    /// [`StoreError::Emptied`] if one says less than it said once.
-    pub(super) fn confirm(&self) -> Result<(), StoreError> {
-        self.learn()?;
-        self.ask_clocks(|| (0..SHARDS).map(slot_of_shard), ClockUse::Read)
-    }
-
-    /// Whether no clock has begun: the catalogue is new, or older than clocks.
-    pub(super) fn has_no_clocks(&self) -> Result<bool, StoreError> {
-        self.learn()?;
-        Ok(!self.clocks.have_begun())
-    }
-
-    /// Begins the clock of every shard. If several servers do so at once, clocks only go further.
-    pub(super) fn begin_clocks(&self) -> Result<(), StoreError> {
-        let now = jiff::Timestamp::now().as_microsecond();
-        let begin: Vec<Command> = (0..SHARDS)
-            .map(|shard| Command::new("INCRBY", &self.clocks.key(shard), now))
-            .collect();
-        let said = self.run(&begin, self.writing(), ClockUse::Ignore)?;
-        for (shard, said) in (0..SHARDS).zip(said) {
-            self.clocks.note(shard, read(said).unwrap_or(0));
-        }
-        self.clocks.say_all();
-        self.tell()
-    }
-
-    /// Tells the witnesses what the clocks said after the changes that were made. These are acknowledged only then.
-    pub(super) fn tell(&self) -> Result<(), StoreError> {
-        let _turn = self.clocks.turn();
-        let untold = self.clocks.take_untold();
-        if untold.is_empty() {
-            return Ok(());
-        }
-        let first = self.clocks.first_witness();
-        let topology = self.topology();
-        let node = topology.node(super::keys::slot(&first));
-        let second = self
-            .pool
-            .voters(&topology, false)
-            .filter(|other| Some(*other) != node)
-            .find_map(|node| topology.shard_at(node));
-        let witnesses = [Some(first), second.map(|shard| self.clocks.witness(shard))];
-        let tell: Vec<Command> = witnesses
-            .into_iter()
-            .flatten()
-            .map(|witness| Clocks::tell_command(witness, &untold))
-            .collect();
-        let told = self.run(&tell, self.writing(), ClockUse::Ignore);
-        if told.is_err() {
-            for (shard, said) in untold {
-                self.clocks.say(shard, said);
-            }
-        }
-        told.map(drop)
-    }
-
-    /// After slots were moved, other clocks stand for the nodes, and others may be witnesses.
-    pub(super) fn tell_again(&self) -> Result<(), StoreError> {
-        if !self.clocks.must_tell_again.swap(false, Ordering::AcqRel) || !self.clocks.have_begun() {
-            return Ok(());
-        }
-        self.clocks.say_all();
-        let told = self
-            .ask_clocks(|| (0..SHARDS).map(slot_of_shard), ClockUse::Raise)
-            .and_then(|()| self.tell());
-        if told.is_err() {
-            self.clocks.must_tell_again.store(true, Ordering::Release);
-        }
-        told
-    }
-
-    /// Reads what the witnesses know. All but the first may be silent.
-    pub(super) fn learn(&self) -> Result<(), StoreError> {
-        let topology = self.topology();
-        let first = self.clocks.first_witness();
-        let node = topology
-            .node(super::keys::slot(&first))
-            .ok_or_else(|| unavailable(&self.address, "no node serves the recipes and keys"))?;
-        let known = self.on(node, redis::cmd("HGETALL").arg(first))?;
-        self.clocks.note_all(read(known).unwrap_or_default());
-        for other in self.pool.voters(&topology, false) {
-            let Some(shard) = topology.shard_at(other) else {
-                continue;
-            };
-            let known = self.on(other, redis::cmd("HGETALL").arg(self.clocks.witness(shard)));
-            self.clocks
-                .note_all(known.ok().and_then(read).unwrap_or_default());
-        }
-        Ok(())
-    }
-
-    /// Compares the clocks of nodes with what the witnesses know, before anything is sent to them.
-    fn admit<'n>(
-        &self,
-        nodes: impl Iterator<Item = &'n str>,
-        topology: &Topology,
-    ) -> Result<(), Trouble> {
-        let again = |error: StoreError| Trouble::Again(error.to_string());
-        self.learn().map_err(again)?;
-        for node in nodes {
-            let slot = topology.shard_at(node).map(slot_of_shard);
-            let Some(clock) = self
-                .clocks
-                .of(topology, slot.into_iter(), ClockUse::Read)
-                .pop()
-            else {
-                continue;
-            };
-            let key = self.clocks.key(clock.shard);
-            let said = self.on(node, redis::cmd("GET").arg(key)).map_err(again)?;
-            self.compare(&[clock], [said], ClockUse::Read)
-                .map_err(Trouble::Final)?;
-        }
-        Ok(())
     }
 
     /// Sends commands until all have an answer.
@@ -708,7 +556,9 @@ impl Client {
             return Ok(());
         }
         self.clocks.must_learn.store(false, Ordering::Release);
-        let admitted = self.admit(asked().map(|(node, ..)| node.as_str()), topology);
+        let admitted = self
+            .witnesses()
+            .admit(asked().map(|(node, ..)| node.as_str()), topology);
         if admitted.is_err() {
             self.clocks.must_learn.store(true, Ordering::Release);
         }
