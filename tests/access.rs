@@ -36,7 +36,7 @@ fn raw(server: &Server, request: &[u8]) -> Answer {
     let mut stream =
         TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(Duration::from_mins(1)))
         .expect("a time-out");
     // A server that refuses early may close the connection before the whole request is sent.
     let _ = stream.write_all(request);

@@ -19,7 +19,7 @@ use ureq::{Agent, Body};
 fn send(method: &str, url: &str, body: &Value) -> (u16, Option<String>, Value) {
     let agent = Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(60)))
+        .timeout_global(Some(Duration::from_mins(1)))
         .build();
     let mut answer = send_with(&agent.new_agent(), method, url, body);
     let retry = answer

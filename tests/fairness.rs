@@ -21,7 +21,7 @@ fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (
     let mut stream =
         TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     stream
-        .set_read_timeout(Some(Duration::from_secs(300)))
+        .set_read_timeout(Some(Duration::from_mins(5)))
         .expect("a time-out");
     let length = body.len();
     let head = format!(

@@ -48,7 +48,7 @@ fn assert_bounded(server: &Server, what: &str) {
 fn agent() -> Agent {
     Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(120)))
+        .timeout_global(Some(Duration::from_mins(2)))
         .build()
         .into()
 }
@@ -636,7 +636,7 @@ fn a_stream_ends_with_its_key() {
     let mut stream =
         TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(Duration::from_mins(1)))
         .expect("a time-out");
     write!(
         stream,

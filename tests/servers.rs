@@ -39,7 +39,7 @@ fn servers(options: &str) -> Option<[Server; 2]> {
 fn agent() -> Agent {
     Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(60)))
+        .timeout_global(Some(Duration::from_mins(1)))
         .build()
         .new_agent()
 }
@@ -71,7 +71,7 @@ fn send(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let since = Instant::now();
     while !holds() {
-        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(since.elapsed() < Duration::from_mins(1), "{what}");
         sleep(Duration::from_millis(50));
     }
 }

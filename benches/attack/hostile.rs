@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::makers::{loops, zip};
 
 /// Timeout for responses to hostile requests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Timeout for responses to the good client and the administrator.
 const GOOD_PATIENCE: Duration = Duration::from_secs(10);
 /// How long an idle connection is held open.

@@ -39,7 +39,7 @@ const AUTHORITY_VARIABLE: &str = "LAPIDARY_CA";
 
 /// How often to resend a request when the server asks to wait, and the longest wait.
 const ATTEMPTS: u32 = 20;
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 /// A running server.
 pub(super) struct Remote {

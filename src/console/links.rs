@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq as _;
 use super::sessions::random;
 
 /// How long a link can be used.
-const TIME: Duration = Duration::from_secs(120);
+const TIME: Duration = Duration::from_mins(2);
 
 /// The link that was made last, until it is used.
 #[derive(Default)]

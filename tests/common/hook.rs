@@ -58,7 +58,7 @@ impl Hook {
 
     pub fn next(&self) -> Came {
         self.came
-            .recv_timeout(Duration::from_secs(60))
+            .recv_timeout(Duration::from_mins(1))
             .expect("an event")
     }
 

@@ -21,7 +21,7 @@ pub const TAB: &str = "\u{e004}";
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// How long to wait for what a page is to show: a busy machine is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The largest answer of the browser in bytes, and the highest picture.
 const MOST: u64 = 100 << 20;

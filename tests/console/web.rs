@@ -72,7 +72,7 @@ impl Web {
     pub fn bare(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Page {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream
-            .set_read_timeout(Some(Duration::from_secs(60)))
+            .set_read_timeout(Some(Duration::from_mins(1)))
             .expect("a time-out");
         let head = format!(
             "{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",

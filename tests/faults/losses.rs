@@ -59,7 +59,7 @@ impl<'n> Story<'n> {
     fn call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(60)))
+            .timeout_global(Some(Duration::from_mins(1)))
             .build()
             .new_agent();
         let url = format!("{}{path}", self.server.url);

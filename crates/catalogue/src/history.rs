@@ -12,7 +12,7 @@ use lapidary_store::Rights;
 
 /// How often figures are taken for the last hour, and for the last week.
 const HOUR: (Duration, usize) = (Duration::from_secs(10), 360);
-const WEEK: (Duration, usize) = (Duration::from_secs(600), 1_008);
+const WEEK: (Duration, usize) = (Duration::from_mins(10), 1_008);
 
 /// What is counted since the start.
 #[derive(Debug, Clone, Default)]

@@ -9,7 +9,7 @@ use super::robots::Robots;
 use lapidary_work::StopSignal;
 
 /// How long a `robots.txt` is believed, as RFC 9309 asks.
-const BELIEVED: Duration = Duration::from_secs(24 * 3_600);
+const BELIEVED: Duration = Duration::from_hours(24);
 /// Above this number, hosts that nobody asks are forgotten.
 const MANY: usize = 1_000;
 /// How often to look whether a host is free.

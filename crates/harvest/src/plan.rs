@@ -28,7 +28,7 @@ const ROWS: usize = 1_000;
 const BEAT: Duration = Duration::from_secs(10);
 /// The first and the last pause after a run that could not go on.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
-const LAST_PAUSE: Duration = Duration::from_secs(6 * 3_600);
+const LAST_PAUSE: Duration = Duration::from_hours(6);
 
 /// A run that is to begin, or to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]

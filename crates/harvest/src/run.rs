@@ -39,7 +39,7 @@ pub(super) const PAGE_BYTES: u64 = 64 << 20;
 /// How many requests in a row may fail before the run ends.
 const FAILURES: u32 = 10;
 /// The longest wait for an address that failed; a run does not wait longer.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// How many runs a source remembers.
 const RUNS: u64 = 1_000;
 

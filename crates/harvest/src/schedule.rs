@@ -110,7 +110,7 @@ impl WorkKind for Schedule {
     type Error = HarvestError;
 
     const NAME: &'static str = "source";
-    const TURN: Duration = Duration::from_secs(300);
+    const TURN: Duration = Duration::from_mins(5);
     /// A request that takes longer is given up: whatever it brings is not written.
     const PATIENCE: Duration = Duration::from_secs(5);
 

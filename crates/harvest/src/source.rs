@@ -23,7 +23,7 @@ use lapidary_extract::MainText;
 use lapidary_store::{Library, Rights, Validity};
 
 /// The longest time between runs.
-const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+const LONGEST: Duration = Duration::from_hours(8784);
 /// The most requests per second to a host that need no administrator.
 const POLITE: f64 = 1.0;
 /// The fewest: sources that ask one host wait for each other, and a pause must end.

@@ -31,7 +31,7 @@ use lapidary_work::StopSignal;
 /// The name in `robots.txt`.
 const ROBOT: &str = "lapidary";
 /// Time limit for a request, with its answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How much of it finding a host's addresses may take, and connecting to one: neither can be interrupted.
 const CONNECTING: Duration = Duration::from_secs(10);
 /// How long an idle connection stays open.
@@ -44,7 +44,7 @@ const ROBOTS_BYTES: u64 = 512 << 10;
 /// The pause between requests to a host of the internet, unless the source has a rate.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause that a `robots.txt` can ask for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Sends requests for a source.
 pub(super) struct Web {

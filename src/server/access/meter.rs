@@ -354,7 +354,7 @@ fn day_of(now: Timestamp) -> (Date, Duration) {
     let left = left
         .ok()
         .and_then(|left| Duration::try_from(left).ok())
-        .unwrap_or(Duration::from_secs(60));
+        .unwrap_or(Duration::from_mins(1));
     (now.date(), left)
 }
 

@@ -35,7 +35,7 @@ const AT_ONCE: usize = 16;
 const FAILING_AT_ONCE: usize = 8;
 /// How long to wait after a failure. The delay doubles with each failure, from the first to the last of these.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LAST_WAIT: Duration = Duration::from_secs(3_600);
+const LAST_WAIT: Duration = Duration::from_hours(1);
 /// Maximum length of an address.
 const URL_BYTES: usize = 2_000;
 
