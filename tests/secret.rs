@@ -199,6 +199,73 @@ fn no_gem_leaves_the_catalogue() {
     }
 }
 
+/// What is told of a text depends on its length, not on where its gems are.
+#[test]
+fn counts_tell_nothing_of_single_gems() {
+    let folder = catalogue("--keep-folds");
+    let recipe = reindex(&folder, "hardened@secret --drop-old");
+    // Two texts of one length, of which one has no sounds and so no gems but at its end.
+    let text = prose(2, 6_000);
+    let end = text.floor_char_boundary(text.len() / 2);
+    let silent = format!("{}{}", "a ".repeat(end / 2), &text[end / 2 * 2..]);
+    let told = [text, silent].map(|text| {
+        let file = folder.file("text.txt", text);
+        let report = check(&folder, &file, "");
+        assert_eq!(report["matches"][0]["recipes"][0], recipe, "{report}");
+        ["gems", "looked_up", "common_gems", "allowed_gems"].map(|count| report[count].clone())
+    });
+    assert_eq!(told[0], told[1]);
+    let shown = run(
+        "books show --json --library l --data {} 2",
+        &[folder.data()],
+    );
+    let shown = shown.expect(0).json().remove(0);
+    let usual = shown["bytes"].as_u64().expect("a length") / 240;
+    assert_eq!(shown["gems"][&recipe], usual);
+}
+
+/// A catalogue whose books are gone takes them from an export, and keeps its secret.
+#[test]
+fn an_import_into_an_emptied_catalogue_keeps_the_secret() {
+    let folder = catalogue("--keep-folds");
+    let recipe = reindex(&folder, "hardened@secret");
+    let export = folder.path("export.ndjson");
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    let lines = fs::read_to_string(&export).expect("an export");
+    for book in 0..BOOKS {
+        let line = format!("books remove --library l --data {{}} {book}");
+        run(&line, &[folder.data()]).expect(0);
+    }
+    run("import --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    let copy = informed_copy(&folder);
+    let found = check(&folder, &copy, "");
+    assert_eq!(
+        (&found["recipe"], &found["verdict"]),
+        (&json!(recipe), &json!("protected"))
+    );
+    // An export that brings gems or a definition of its own is not believed.
+    let gem = r#""0000b9fde99327d3""#;
+    let with_gems = lines.replacen(
+        r#""gems":{""#,
+        &format!(r#""gems":{{"{recipe}":[[{gem}]],""#),
+        2,
+    );
+    fs::write(&export, with_gems).expect("written");
+    run("import --data {} {}", &[folder.data(), export.clone()]);
+    assert_eq!(check(&folder, &copy, "")["verdict"], "protected");
+    let secret = "07".repeat(32);
+    let definition = format!(
+        r#""recipes":[{{"name":"hardened@11a0f6fa","window":184,"bits":48,"secret":"{secret}"}},"#
+    );
+    fs::write(&export, lines.replacen(r#""recipes":["#, &definition, 1)).expect("written");
+    let refused = run("import --data {} {}", &[folder.data(), export]).expect(2);
+    assert!(
+        refused.err.contains("a recipe with a secret"),
+        "{}",
+        refused.err
+    );
+}
+
 /// An export has no gems of a secret recipe. A catalogue that has the secret computes them again, from folds or texts, or keeps
 /// those that it has; copies and backups have all.
 #[test]

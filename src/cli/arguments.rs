@@ -261,10 +261,13 @@ pub(super) struct RecipeArguments {
 }
 
 impl RecipeArguments {
-    /// The recipe as a job takes it. Names with `@` are of recipes that only the catalogue knows.
+    /// The recipe as a job takes it. A name with `@` is that of a recipe that only the catalogue knows, unless a file defines it.
     pub(super) fn choice(&self) -> Result<RecipeChoice, Failure> {
+        let is_defined = self.lexicon.lexicon.is_some() || self.boundaries.boundaries.is_some();
         match &self.recipe {
-            Some(name) if name.contains('@') => Ok(RecipeChoice::Named(name.clone())),
+            Some(name) if name.contains('@') && !is_defined => {
+                Ok(RecipeChoice::Named(name.clone()))
+            }
             _ => Ok(RecipeChoice::Defined(self.recipe()?)),
         }
     }

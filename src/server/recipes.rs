@@ -28,7 +28,7 @@ const EXAMPLE: &str = "lapidary-lexicon 1\ndocuments 3\nwords 7\nstem none\nstop
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct RecipeQuery {
-    /// The recipe's name, without `@` and the name of the lexicon if it has one
+    /// The recipe's name, of one with a lexicon without `@` and the name of that
     #[param(example = "tf-idf", min_length = 1, max_length = 255)]
     recipe: String,
 }
@@ -36,7 +36,7 @@ struct RecipeQuery {
 pub(super) fn calls() -> Vec<Call> {
     vec![
         Call::new(Post, "/v1/recipes", Admin, add)
-            .named("add_recipe", "Add a recipe: a built-in one or a signature")
+            .named("add_recipe", "Add a recipe: a built-in one, one with a secret, or a signature")
             .about(
                 "Books added from now on get gems of it; a job of the kind `reindex` gives them to the others, and makes it \
                  the default. `hardened@secret` and `hardened-fine@secret` have the catalogue's secret, which is drawn if it has \

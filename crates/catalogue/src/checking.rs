@@ -11,7 +11,7 @@ use super::CatalogueError;
 use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
 use super::answer_size::Shown;
-use super::blur::{blur, blurred_share};
+use super::blur::{blur, blurred_e_value, blurred_score, blurred_share, usual_gems};
 use super::libraries::Deciding;
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
@@ -453,18 +453,27 @@ impl Answered<'_> {
         );
         // A text of this length has as many gems as a match needs, on average.
         let needed = fewest * u64::from(self.asked.recipe.characters_per_gem());
-        if gems == 0 {
+        if gems == 0 || self.is_short() && self.asked.recipe.secret().is_some() {
             Some(language.note_no_gems(&recipe, needed))
         } else if self.is_short() {
             Some(language.note_few_gems(&recipe, gems, fewest, needed))
         } else if self.is_common(common) {
             let [common, gems, cap] =
                 [common, kept(self.asked.gems), self.asked.rule.common_cap].map(u64::from);
-            Some(language.note_boilerplate(common, gems, cap))
+            let is_told = self.asked.recipe.secret().is_none();
+            is_told.then(|| language.note_boilerplate(common, gems, cap))
         } else {
             None
         }
     }
+}
+
+/// What a report tells of the gems of the query.
+struct GemCounts {
+    gems: u32,
+    looked_up: u32,
+    common: u32,
+    allowed: u32,
 }
 
 /// All matches.
@@ -540,6 +549,7 @@ impl Answering<'_> {
         } = self.shown_matches(ranked, options)?;
         let main = &self.in_recipes[at];
         let common = self.common_gems();
+        let counts = self.counts(main, common[at]);
         let mut notes = self.notes(options.language, &common, uncompared);
         notes.extend(left_out);
         Ok(Report {
@@ -549,10 +559,10 @@ impl Answering<'_> {
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.deciding),
             coverage: self.coverage,
-            gems: kept(main.asked.gems),
-            looked_up: main.asked.gems.len() as u32,
-            common_gems: common[at],
-            allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
+            gems: counts.gems,
+            looked_up: counts.looked_up,
+            common_gems: counts.common,
+            allowed_gems: counts.allowed,
             day: self.checking.day,
             rule: main.asked.rule,
             total,
@@ -689,6 +699,25 @@ impl Answering<'_> {
         Ok(())
     }
 
+    /// What a report tells of the gems of the query.
+    fn counts(&self, main: &Answered<'_>, common: u32) -> GemCounts {
+        if main.asked.recipe.secret().is_some() {
+            let gems = usual_gems(main.asked.recipe, self.checking.bytes.unwrap_or(0));
+            return GemCounts {
+                gems,
+                looked_up: gems,
+                common: 0,
+                allowed: 0,
+            };
+        }
+        GemCounts {
+            gems: kept(main.asked.gems),
+            looked_up: main.asked.gems.len() as u32,
+            common,
+            allowed: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
+        }
+    }
+
     /// How many gems of the query are common, in each recipe that decides.
     fn common_gems(&self) -> Vec<u32> {
         let of_recipe = |of: &Answered<'_>| {
@@ -771,16 +800,20 @@ impl Answering<'_> {
             evidence,
             ..
         } = alignment;
-        if answered.asked.recipe.secret().is_some() {
-            let bytes = self.checking.bytes.unwrap_or(u64::MAX);
-            blur(&mut spans, bytes, record.bytes);
+        let (mut score, mut evidence) = (found.score, evidence);
+        let recipe = &answered.asked.recipe;
+        if recipe.secret().is_some() {
+            let bytes = self.checking.bytes.unwrap_or(record.bytes);
+            blur(recipe, &mut spans, bytes, record.bytes);
+            score = blurred_score(&score, usual_gems(recipe, bytes));
+            evidence = score.common.into();
         }
         Match {
             e_value,
             book: BookRef::on(self.checking.day, record),
             recipes: self.names(found.recipes),
             work: 0,
-            score: found.score,
+            score,
             relation,
             identical: found.identical,
             evidence,
@@ -806,7 +839,11 @@ impl Answering<'_> {
         let query = query.probes().len() as u64;
         let index = answered.sizes.classes.iter().map(|class| class.gems).sum();
         let in_recipe = fit.e_value(query, index, alignment.segment_score);
-        Some(in_recipe * self.checking.asked.len() as f64)
+        let e_value = in_recipe * self.checking.asked.len() as f64;
+        Some(match answered.asked.recipe.secret() {
+            Some(_) => blurred_e_value(e_value),
+            None => e_value,
+        })
     }
 
     /// That of the match behind the verdict. `shown`: the matches that were compared already.

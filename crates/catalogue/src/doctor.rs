@@ -247,7 +247,7 @@ fn reindex(recipe: &Recipe, is_there: bool) -> String {
     let is_named = recipe.name().as_str().parse::<Recipe>().is_ok();
     let recipe = match recipe.name() {
         name if is_named => format!("--recipe {}", quoted(name.as_str())),
-        _ if recipe.secret().is_some() => format!("--recipe {}@secret", recipe.public_name()),
+        name if recipe.secret().is_some() => format!("--recipe {name}"),
         name if recipe.is_signature() => {
             format!("--recipe {} --lexicon FILE", quoted(name.as_str()))
         }

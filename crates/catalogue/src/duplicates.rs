@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use lapidary_gems::{PlacedGem, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
+use super::blur::blurred;
 use super::check::today;
 use super::checking::Stored;
 use super::copy::total_books;
@@ -151,9 +152,22 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 .iter()
                 .filter(|earlier| pairs.contains(&(*book, **earlier)));
             let earlier = earlier.map(|earlier| (*earlier, &*gems[earlier]));
-            of_books[*book as usize] = history(&recipe, &gems[book], earlier);
+            let mut passages = history(&recipe, &gems[book], earlier);
+            if recipe.secret().is_some() {
+                widen(&mut passages, *book, found);
+            }
+            of_books[*book as usize] = passages;
         }
         Ok(of_books)
+    }
+}
+
+/// Widens the places of passages of a book.
+fn widen(passages: &mut [Segment], book: u32, found: &Duplicates) {
+    let bytes = |book: u32| found.books[book as usize].bytes;
+    for passage in passages {
+        passage.place = blurred(passage.place, bytes(book));
+        passage.there = blurred(passage.there, bytes(passage.from));
     }
 }
 

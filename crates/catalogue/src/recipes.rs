@@ -55,8 +55,8 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
     }
 
     /// The recipe of this name: one of the catalogue, a built-in one or a signature. `hardened@secret` is `hardened` with the
-    /// catalogue's secret, which is drawn if it has none, and `hardened@new-secret` the same with a new one, or with that of a
-    /// recipe that not all books have gems of yet. Nothing is added to the catalogue.
+    /// catalogue's secret, which is drawn if it has none. `hardened@new-secret` has a new one, or one that no recipe in use has,
+    /// because adding that was interrupted. Nothing is added to the catalogue.
     ///
     /// # Errors
     /// [`CatalogueError::Recipe`]; [`CatalogueError::NoRandom`] if no secret can be drawn.
@@ -67,17 +67,20 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
     ) -> Result<Recipe, CatalogueError> {
         let snapshot = self.0.store.snapshot();
         let known = snapshot.recipes();
-        let public = name.strip_suffix(NEW_SECRET);
-        let is_new = public.is_some();
-        let Some(public) = public.or_else(|| name.strip_suffix(OWN_SECRET)) else {
+        let is_new = name.ends_with(NEW_SECRET);
+        let Some(public) = without_secret(name) else {
             let known = known
                 .into_iter()
                 .find(|known| known.name().as_str() == name);
             return Ok(known.map_or_else(|| Recipe::named(name, lexicon), Ok)?);
         };
-        let is_usable = |recipe: &&Recipe| !is_new || !snapshot.is_ready(recipe.name());
-        let mut usable = known.iter().filter(is_usable).filter_map(Recipe::secret);
-        let secret = usable.next().cloned().map_or_else(drawn, Ok)?;
+        let in_use = known
+            .iter()
+            .filter(|recipe| snapshot.is_ready(recipe.name()));
+        let in_use: Vec<&Secret> = in_use.filter_map(Recipe::secret).collect();
+        let mut usable = known.iter().filter_map(Recipe::secret);
+        let secret = usable.find(|secret| !is_new || !in_use.contains(secret));
+        let secret = secret.cloned().map_or_else(drawn, Ok)?;
         let with_secret = Recipe::named(public, None)?.with_secret(&secret);
         Ok(with_secret.ok_or_else(|| RecipeError::Unknown(name.to_owned()))?)
     }
@@ -357,6 +360,12 @@ fn named(
         }
     }
     Ok(chosen)
+}
+
+/// The name of the public recipe in the name of one with the catalogue's secret or a new one.
+pub(super) fn without_secret(name: &str) -> Option<&str> {
+    name.strip_suffix(OWN_SECRET)
+        .or_else(|| name.strip_suffix(NEW_SECRET))
 }
 
 fn drawn() -> Result<Secret, CatalogueError> {

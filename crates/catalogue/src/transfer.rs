@@ -230,8 +230,10 @@ impl Transfer<Editor<'_>> {
         let snapshot = self.0.store.snapshot();
         let mut secret = snapshot.recipes();
         secret.retain(|recipe| recipe.secret().is_some());
-        if secret.is_empty() {
-            return Ok(());
+        for book in &mut *books {
+            book.gems.retain(|name, _| name.without_secret().is_none());
+            let of_record = &mut book.record.gems;
+            of_record.retain(|name, _| name.without_secret().is_none());
         }
         books.par_iter_mut().try_for_each(|book| {
             for recipe in &secret {
@@ -269,7 +271,14 @@ impl Transfer<Editor<'_>> {
             self.0.store.add_recipe(&self.0.actor, recipe)?;
         }
         if holds_none {
-            self.match_recipes(&header.recipes, header.ready().cloned().collect())
+            // The secret of a catalogue that has lost its books stays.
+            let known = self.0.recipes().all();
+            let is_default = known.first().is_some_and(|first| first.secret().is_some());
+            let own = known.into_iter().filter(|known| known.secret().is_some());
+            let mut recipes = header.recipes.clone();
+            let at = if is_default { 0 } else { recipes.len() };
+            recipes.splice(at..at, own);
+            self.match_recipes(&recipes, header.ready().cloned().collect())
         } else {
             Ok(())
         }
@@ -315,7 +324,11 @@ fn gems_there(
 ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
     match StoredBook::find(snapshot, &record.key)? {
         Some(there) if there.record.digest == record.digest => {
-            snapshot.gems(recipe.name(), there.number)
+            match snapshot.gems(recipe.name(), there.number) {
+                // It is being changed.
+                Err(StoreError::Changed(_)) => Ok(None),
+                gems => gems,
+            }
         }
         _ => Ok(None),
     }
@@ -491,7 +504,11 @@ impl<'a> ExportReader<'a> {
             Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
             Ok(1..=VERSION) => {
                 self.take(HEADER_PARSED * self.line.len())?;
-                parse::json(&self.line).map_err(|wrong| self.bad(wrong))
+                let header: ExportHeader = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+                if header.recipes.iter().any(|recipe| recipe.secret().is_some()) {
+                    return Err(self.bad("it has a recipe with a secret, which no export has"));
+                }
+                Ok(header)
             }
             Ok(newer) => Err(self
                 .bad(format!("the export has version {newer}, but this program supports up to {VERSION}; update it"))),

@@ -33,8 +33,9 @@ impl RecipeName {
     /// The name without the digits that tell a secret from others, if it is that of a recipe with one.
     #[must_use]
     pub fn without_secret(&self) -> Option<&str> {
-        let (public, _) = self.0.split_once('@')?;
-        public.starts_with("hardened").then_some(public)
+        let (public, tag) = self.0.split_once('@')?;
+        let is_tag = tag.len() == 8 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (is_tag && matches!(public, "hardened" | "hardened-fine")).then_some(public)
     }
 }
 

@@ -30,9 +30,10 @@ pub struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn at(&self, place: Place) -> &'a str {
-        self.text
-            .get(place.start as usize..place.end as usize)
-            .unwrap_or_default()
+        // Places may have been widened without looking at the text.
+        let start = self.text.floor_char_boundary(place.start as usize);
+        let end = self.text.ceil_char_boundary(place.end as usize);
+        self.text.get(start..end).unwrap_or_default()
     }
 
     /// What stands between two words; nothing if they overlap.

@@ -559,8 +559,12 @@ impl Meta<'_> {
 
     /// The number of the last entry of the audit log, or 0.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
-        let last = self.audit(AuditFrom::Last, 1)?.pop();
-        Ok(last.map_or(0, |entry| entry.number))
+        // Not by the entry itself, which a newer server may have written.
+        let range = ("+", "-", "COUNT", 1).to_redis_args();
+        let last: Vec<(String, Vec<String>)> =
+            self.read_meta(Command::new("XREVRANGE", &self.0.keys.meta("audit"), range))?;
+        let id = last.first().and_then(|(id, _)| id.split('-').next());
+        Ok(id.and_then(|number| number.parse().ok()).unwrap_or(0))
     }
 
     /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which

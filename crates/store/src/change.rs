@@ -106,7 +106,7 @@ pub fn make_distinct(
         return Err(StoreError::GemTooLarge {
             book: book.clone(),
             recipe: recipe.name().clone(),
-            gem: recipe.shown(*gem),
+            gem: recipe.recipe.write(*gem),
             bits: recipe.gem_bits,
         });
     }

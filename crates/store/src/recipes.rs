@@ -1,6 +1,6 @@
 //! The recipes of a store, with the numbers that represent them in keys.
 
-use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
+use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName};
 
 use super::{Action, StoreError};
 
@@ -59,10 +59,13 @@ impl KnownRecipe {
             .filter_map(|(placed, posted)| posted.then_some(placed.gem))
     }
 
-    /// A gem as shown to users.
+    /// A gem as shown to users, unless it is a secret.
     #[must_use]
-    pub fn shown(&self, gem: Gem) -> WrittenGem {
-        self.recipe.write(gem)
+    pub fn shown(&self, gem: Gem) -> String {
+        match self.recipe.secret() {
+            Some(_) => "(not shown)".to_owned(),
+            None => self.recipe.write(gem).to_string(),
+        }
     }
 
     /// Whether this recipe can produce the gem.

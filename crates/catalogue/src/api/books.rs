@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::checks::is_zero;
 use super::{HiddenText, Problem};
+use crate::blur::told_gems;
 use crate::object;
 use crate::permission::Unless;
 use lapidary_common::described;
@@ -76,28 +77,43 @@ record! {
     pub struct Record { #[schema(value_type = BTreeMap<String, u32>)] gems }
 }
 
-/// Converts between two structs with the same fields.
-macro_rules! same_fields {
-    ($one:ty, $other:ty: $($field:ident),+ $(,)?) => {
-        impl From<$one> for $other {
-            fn from(one: $one) -> Self {
-                Self { $($field: one.$field),+ }
-            }
+impl From<lapidary_store::Record> for Record {
+    fn from(stored: lapidary_store::Record) -> Self {
+        Self {
+            gems: told_gems(&stored),
+            key: stored.key,
+            rights: stored.rights,
+            description: stored.description,
+            digest: stored.digest,
+            clean_digest: stored.clean_digest,
+            bytes: stored.bytes,
+            clean: stored.clean,
+            text_kept: stored.text_kept,
+            changed: stored.changed,
+            fetched: stored.fetched,
+            standing: stored.standing,
         }
-
-        impl From<$other> for $one {
-            fn from(other: $other) -> Self {
-                Self { $($field: other.$field),+ }
-            }
-        }
-    };
+    }
 }
 
-same_fields!(
-    lapidary_store::Record, Record:
-    key, rights, description, digest, clean_digest, bytes, clean, text_kept, gems, changed, fetched,
-    standing,
-);
+impl From<Record> for lapidary_store::Record {
+    fn from(told: Record) -> Self {
+        Self {
+            key: told.key,
+            rights: told.rights,
+            description: told.description,
+            digest: told.digest,
+            clean_digest: told.clean_digest,
+            bytes: told.bytes,
+            clean: told.clean,
+            text_kept: told.text_kept,
+            gems: told.gems,
+            changed: told.changed,
+            fetched: told.fetched,
+            standing: told.standing,
+        }
+    }
+}
 
 /// The changes to make. Fields that are left out keep their value.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

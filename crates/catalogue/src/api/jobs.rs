@@ -105,11 +105,11 @@ pub enum CutFrom {
     Sources,
 }
 
-/// A recipe, given by the name of a built-in one or by its definition.
+/// A recipe, given by its name or by its definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum RecipeChoice {
-    /// A built-in recipe.
+    /// A built-in recipe, one of the catalogue, or one with its secret (`hardened@secret`).
     Named(String),
     /// Any recipe, by its full definition.
     Defined(Recipe),

@@ -15,9 +15,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use lapidary_gems::Recipe;
+
 pub use self::backups::Backups;
 use self::job::StoredJob;
 use self::reindex::Reindex;
+use super::recipes::without_secret;
 use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, DuplicateOptions, Editor};
@@ -189,14 +192,44 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         self.0.store.folder().ok_or(StoreError::NotOffered)
     }
 
-    /// The task with the definition of its recipe: a name alone does not say the lexicon of a signature, nor a secret.
+    /// The task with the definition of its recipe: a name alone does not say the lexicon of a signature, nor a secret. Nobody
+    /// chooses a secret.
     fn with_recipe(&self, mut task: Task) -> Result<Task, CatalogueError> {
-        if let Task::Reindex { recipe: choice, .. } = &mut task
-            && let RecipeChoice::Named(name) = &*choice
-        {
-            *choice = RecipeChoice::Defined(self.0.recipes().named(name, None)?);
+        let Task::Reindex { recipe: choice, .. } = &mut task else {
+            return Ok(task);
+        };
+        match &*choice {
+            RecipeChoice::Named(name) => {
+                let recipe = match self.interrupted_recipe(name)? {
+                    Some(recipe) => recipe,
+                    None => self.0.recipes().named(name, None)?,
+                };
+                *choice = RecipeChoice::Defined(recipe);
+            }
+            RecipeChoice::Defined(recipe) if recipe.secret().is_some() => {
+                let why = "a recipe with a secret is given by its name, such as hardened@secret";
+                return Err(CatalogueError::BadTask(why.to_owned()));
+            }
+            RecipeChoice::Defined(_) => {}
         }
         Ok(task)
+    }
+
+    /// The recipe that an unfinished job drew a secret for, by the name that it was asked for with.
+    fn interrupted_recipe(&self, name: &str) -> Result<Option<Recipe>, CatalogueError> {
+        let Some(public) = without_secret(name) else {
+            return Ok(None);
+        };
+        let running = self.stored()?.into_iter().filter(StoredJob::is_running);
+        Ok(running
+            .filter_map(|job| match job.job.task {
+                Task::Reindex {
+                    recipe: RecipeChoice::Defined(recipe),
+                    ..
+                } => Some(recipe),
+                _ => None,
+            })
+            .find(|recipe| recipe.secret().is_some() && recipe.public_name() == public))
     }
 
     /// The interrupted job of this number, which this process resumes, unless it was cancelled meanwhile.

@@ -653,9 +653,8 @@ fn the_gems_of_a_secret() {
         serde_json::from_str::<Recipe>(&written).expect("as written"),
         recipe
     );
-    assert!(
-        !format!("{recipe:?}").contains(&"07".repeat(32)) && written.contains(&"07".repeat(32))
-    );
+    assert!(written.contains(&"07".repeat(32)));
+    assert!(format!("{recipe:?}").contains("(Secret(…), Constants(…))"));
     assert_eq!(
         Recipe::documented().with_secret(&Secret::new([7; 32])),
         None

@@ -200,9 +200,8 @@ impl SecondLook<'_, '_> {
         match self.0.shared.keys.read(key) {
             Some(KeyName::PackedBucket(recipe, bucket)) => {
                 let recipe = self.0.recipes.numbered(recipe);
-                let gem = recipe.and_then(|recipe| {
-                    Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string())
-                });
+                let gem =
+                    recipe.and_then(|recipe| Some(recipe.shown(gem_of(recipe, bucket, field)?)));
                 let (gem, recipe) = (
                     gem.unwrap_or_default(),
                     recipe.map(|recipe| recipe.name().to_string()),

@@ -94,7 +94,14 @@ pub(super) fn read(
     let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
     let first = match from {
         AuditFrom::Behind(number) => number.saturating_add(1),
-        AuditFrom::Last => snapshot.last_audited()?,
+        AuditFrom::Last => {
+            entries.seek_to_last();
+            let Some((key, _)) = entries.item() else {
+                snapshot.end(&entries)?;
+                return Ok(Vec::new());
+            };
+            number(snapshot, key)?
+        }
         AuditFrom::Time(time) => {
             entries.seek_to_first();
             let Some((key, _)) = entries.item() else {

@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use encoding_rs::Encoding;
 use hayro_syntax::metadata::Metadata;
 use hayro_syntax::page::Page;
-use hayro_syntax::{LoadPdfError, Pdf};
+use hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use lapidary_gems::LineBreaks;
 use memchr::memmem;
 
@@ -55,10 +55,10 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
     let document = open(file.bytes.into_vec())?;
     let (room, met) = budget.room();
-    let numbers = document.pages();
+    let leaves = document.pages();
     let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);
     let (mut parts, mut hidden) = (DocumentParts::of(document.xref()), HiddenWords::default());
-    for (number, page) in (1..).zip(numbers.iter()) {
+    for (number, page) in (1..).zip(leaves.iter()) {
         let page = match read_page(&mut parts, page, room) {
             Ok(seen) => {
                 hidden.extend(&seen.hidden);
@@ -80,12 +80,12 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
         pages.push(page);
     }
     if let Some(first) = lost.first()
-        && lost.len() * MOST_LOST > numbers.len()
+        && lost.len() * MOST_LOST > leaves.len()
     {
         return Err(damaged(&format!(
             "{} of {} pages cannot be read, the first is page {first}",
             lost.len(),
-            numbers.len()
+            leaves.len()
         )));
     }
     Ok(Extracted {
@@ -131,9 +131,10 @@ fn open(bytes: Vec<u8>) -> Result<Pdf, ExtractError> {
         return Err(incomplete());
     }
     Pdf::new(bytes).map_err(|error| match error {
-        LoadPdfError::Decryption(_) => ExtractError::Encrypted {
+        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => ExtractError::Encrypted {
             what: "a PDF document that needs a password".to_owned(),
         },
+        LoadPdfError::Decryption(_) => damaged("its encryption is invalid or not supported"),
         LoadPdfError::Invalid => incomplete(),
     })
 }

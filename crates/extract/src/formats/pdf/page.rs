@@ -49,7 +49,7 @@ pub(super) struct PageReader<'a, 'd> {
     within: HashSet<ObjectIdentifier>,
     /// How many more bytes may be read: forms can show others many times over.
     room: u64,
-    /// How many letters are shown in fonts of numbered glyphs, and how many of them are unknown.
+    /// How many letters are shown, and how many of those of numbered glyphs are unknown.
     shown: usize,
     unread: usize,
 }
