@@ -8,7 +8,7 @@ use std::time::Duration;
 use memchr::memmem;
 
 /// The timeout for a response.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const CHUNK_BYTES: usize = 64 << 10;
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
 

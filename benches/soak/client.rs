@@ -84,7 +84,7 @@ impl<'a> Client<'a> {
         let text = |text| prose(&mut Random::new(seed, Purpose::Text, number << 32 | text));
         let agent = Agent::config_builder()
             .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(60)));
+            .timeout_global(Some(Duration::from_mins(1)));
         Self {
             url,
             shelf,
