@@ -582,6 +582,40 @@ fn what_can_be_seen_is_read() {
     assert!(read("bold", document(&twice, "")).hidden.is_empty());
 }
 
+/// Viewers skip what they cannot parse, and show what follows.
+#[test]
+fn what_follows_a_fault_is_read() {
+    let faults = [")", "]", "}", "> ]", &"0 ".repeat(400), "BI /W 1 ID )( EI"];
+    for fault in faults {
+        let pages = [0, 1].map(|page| {
+            let lines = [1, 2]
+                .map(|line| shown(50, 800 - LINE * line, &format!("page {page} line {line}")));
+            format!("{fault}\n{}\n{fault}\n{}", lines[0], lines[1])
+        });
+        let text = read(fault, document(&pages, "")).text;
+        for line in [
+            "page 0 line 1",
+            "page 0 line 2",
+            "page 1 line 1",
+            "page 1 line 2",
+        ] {
+            assert!(text.contains(line), "{fault}: {text}");
+        }
+    }
+    let many = "0 ".repeat(40_000);
+    let pages = [format!("{many}{}", shown(50, 700, "unread"))];
+    let file = File {
+        bytes: document(&pages, "").into(),
+        name: None,
+        encoding: None,
+    };
+    let lost = lapidary_extract::read_one(file, Limits::default());
+    assert!(
+        matches!(lost, Err(ExtractError::Damaged { .. })),
+        "{lost:?}"
+    );
+}
+
 #[test]
 fn letters_of_unknown_widths_are_seen_on_a_dark_box() {
     let page = "0 g 200 490 100 20 re f BT /Bytes 10 Tf 50 500 Td (granite ) Tj 1 g (opal) Tj ET"

@@ -15,6 +15,8 @@ use super::scene::Scene;
 
 /// The maximum nesting depth of forms.
 const DEEPEST: usize = 50;
+/// How often a page or a form may be read on behind what cannot be parsed.
+const MOST_RESUMED: usize = 1_000;
 
 /// Why a page has no text.
 pub(super) enum Unread {
@@ -84,6 +86,34 @@ impl<'a, 'd> PageReader<'a, 'd> {
         self.room = left.ok_or(Unread::TooMuch)?;
         let mut names = Names::of(resources);
         let (saved, marks) = (self.canvas.saved(), self.canvas.marks());
+        let (mut rest, mut resumed) = (content, 0);
+        loop {
+            let read = self.follow_part(rest, &mut names, saved)?;
+            // The parser ends at a bracket that closes nothing, or too many operands. Viewers skip them.
+            let Some(unreadable) = unreadable(&rest[read..]) else {
+                break;
+            };
+            rest = &rest[read + unreadable..];
+            resumed += 1;
+            if resumed > MOST_RESUMED {
+                return Err(Unread::Page);
+            }
+        }
+        while self.canvas.saved() > saved {
+            self.canvas.restore();
+        }
+        self.canvas.end_marks(marks);
+        Ok(())
+    }
+
+    /// Follows operations as far as they can be parsed. Returns where the last one ends.
+    fn follow_part(
+        &mut self,
+        content: &[u8],
+        names: &mut Names<'a>,
+        saved: usize,
+    ) -> Result<usize, Unread> {
+        let mut end = 0;
         let mut instructions = UntypedIter::new(content);
         while let Some(instruction) = instructions.next() {
             let operands: Vec<&Object<'_>> = instruction.operands().collect();
@@ -96,13 +126,10 @@ impl<'a, 'd> PageReader<'a, 'd> {
                 values: values.collect(),
                 operands,
             };
-            self.operate(&operation, &mut names, saved)?;
+            end = end_within(operation.operator, content).unwrap_or(end);
+            self.operate(&operation, names, saved)?;
         }
-        while self.canvas.saved() > saved {
-            self.canvas.restore();
-        }
-        self.canvas.end_marks(marks);
-        Ok(())
+        Ok(end)
     }
 
     /// Follows an operation. `saved` is how many states were saved before this content.
@@ -177,6 +204,21 @@ impl<'a, 'd> PageReader<'a, 'd> {
         self.within.remove(&id);
         Ok(())
     }
+}
+
+/// Where a part of some bytes ends in them; `None` if it was copied.
+fn end_within(part: &[u8], bytes: &[u8]) -> Option<usize> {
+    let start = part.as_ptr().addr().checked_sub(bytes.as_ptr().addr())?;
+    Some(start + part.len()).filter(|end| *end <= bytes.len())
+}
+
+/// The length of the first word or bracket, with the blanks before it; `None` if there is none.
+fn unreadable(content: &[u8]) -> Option<usize> {
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+    let start = content.iter().position(|byte| !is_blank(byte))?;
+    let is_end = |byte: &u8| is_blank(byte) || b"()<>[]{}/%".contains(byte);
+    let length = content[start + 1..].iter().position(is_end);
+    Some(length.map_or(content.len(), |length| start + 1 + length))
 }
 
 /// The content of a page, which may be in several streams. It is read as far as they can be decompressed.
