@@ -1472,6 +1472,7 @@ fn books_are_added_while_a_change_of_the_recipes_waits_for_one() {
     let store = RocksStore::open_or_create(&folder.data()).unwrap();
     let catalogue = Catalogue::with_store(Box::new(Watched(Box::new(store), move |call| {
         on_call.on(call);
+        Ok(())
     })));
     let add = |book: u64| {
         let key = BookKey {

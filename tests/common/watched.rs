@@ -16,12 +16,19 @@ pub enum Call {
     Put,
     Snapshot,
     Audit,
+    /// A read of rows with these keys.
+    Rows(Table),
+    /// A read of a page, or of the whole table.
+    Page {
+        table: Table,
+        is_whole: bool,
+    },
 }
 
-/// A store that tells of calls before it makes them.
+/// A store that tells of calls before it makes them. A call that is to fail is not made; reads cannot.
 pub struct Watched<F>(pub Box<dyn Store>, pub F);
 
-impl<F: Fn(Call) + Send + Sync> Administration for Watched<F> {
+impl<F: Fn(Call) -> Result<(), StoreError> + Send + Sync> Administration for Watched<F> {
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         self.0.compact(watch)
     }
@@ -35,7 +42,7 @@ impl<F: Fn(Call) + Send + Sync> Administration for Watched<F> {
     }
 }
 
-impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
+impl<F: Fn(Call) -> Result<(), StoreError> + Send + Sync> Store for Watched<F> {
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
         self.0.add_recipe(by, recipe)
     }
@@ -74,10 +81,13 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
+        let is_whole = prefix.is_empty() && after.is_none() && limit == usize::MAX;
+        (self.1)(Call::Page { table, is_whole })?;
         self.0.page(table, prefix, after, limit)
     }
 
     fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        (self.1)(Call::Rows(table))?;
         self.0.rows(table, keys)
     }
 
@@ -91,7 +101,7 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        (self.1)(Call::Put);
+        (self.1)(Call::Put)?;
         self.0.put(by, books)
     }
 
@@ -114,12 +124,12 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
-        (self.1)(Call::Snapshot);
+        (self.1)(Call::Snapshot).expect("a snapshot does not fail");
         self.0.snapshot()
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        (self.1)(Call::Audit);
+        (self.1)(Call::Audit)?;
         self.0.audit(from, limit)
     }
 

@@ -9,154 +9,29 @@ use std::time::{Duration, Instant};
 
 use lapidary::server::{Server, Settings};
 use lapidary_catalogue::Catalogue;
-use lapidary_gems::{Recipe, RecipeName};
-use lapidary_store::recipes::RecipeState;
-use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, Engine, LateGems,
-    NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
-};
+use lapidary_store::{StoreError, Table};
 use serde_json::json;
 
 use super::running::{Answer, JSON, Running, TEXT};
 use crate::common::prose;
-
-/// A store whose writes and reads can be made to fail or to take long.
-struct Faulty {
-    store: Box<dyn Store>,
-    put: fn() -> Result<(), StoreError>,
-    read: fn(),
-    /// Told of each table that is read as a whole, or from a key on.
-    rows: fn(Table),
-}
-
-impl Administration for Faulty {
-    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
-        self.store.compact(watch)
-    }
-
-    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        self.store.verify(watch)
-    }
-
-    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        self.store.repair(watch)
-    }
-}
-
-impl Store for Faulty {
-    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
-        self.store.add_recipe(by, recipe)
-    }
-
-    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        (self.put)()?;
-        self.store.put(by, books)
-    }
-
-    fn remove(
-        &self,
-        by: &Actor,
-        keys: &[BookKey],
-        condition: &Condition,
-    ) -> Result<Vec<bool>, StoreError> {
-        self.store.remove(by, keys, condition)
-    }
-
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: RecordChange<'_>,
-    ) -> Result<Option<Record>, StoreError> {
-        self.store.amend(by, key, change)
-    }
-
-    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        self.store.rows(table, keys)
-    }
-
-    fn page(
-        &self,
-        table: Table,
-        prefix: &[u8],
-        after: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Vec<Row>, StoreError> {
-        (self.rows)(table);
-        self.store.page(table, prefix, after, limit)
-    }
-
-    fn apply(
-        &self,
-        by: &Actor,
-        changes: &[RowChange],
-        actions: &[Action],
-    ) -> Result<(), StoreError> {
-        self.store.apply(by, changes, actions)
-    }
-
-    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
-        (self.read)();
-        self.store.snapshot()
-    }
-
-    fn set_recipe(
-        &self,
-        by: &Actor,
-        recipe: &RecipeName,
-        state: RecipeState,
-    ) -> Result<u64, StoreError> {
-        self.store.set_recipe(by, recipe, state)
-    }
-
-    fn drop_recipe(
-        &self,
-        by: &Actor,
-        recipe: &RecipeName,
-        watch: Watch<'_>,
-    ) -> Result<(), StoreError> {
-        self.store.drop_recipe(by, recipe, watch)
-    }
-
-    fn add_gems(
-        &self,
-        by: &Actor,
-        recipe: &RecipeName,
-        books: Vec<LateGems>,
-    ) -> Result<(), StoreError> {
-        self.store.add_gems(by, recipe, books)
-    }
-
-    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.store.audit(from, limit)
-    }
-
-    fn writable(&self) -> Result<(), StoreError> {
-        self.store.writable()
-    }
-
-    fn engine(&self) -> Engine<'_> {
-        self.store.engine()
-    }
-}
+use crate::common::watched::{Call, Watched};
 
 /// Allow-lists are read once, not for each check, and a change of one reads no other.
 #[test]
 fn filed_checks_and_settings_read_no_whole_table() {
     static READ: AtomicUsize = AtomicUsize::new(0);
-    let rows = |table| {
-        if table == Table::AllowLists {
-            READ.fetch_add(1, Ordering::Relaxed);
-        }
+    let count = |call| {
+        let is_counted = matches!(
+            call,
+            Call::Page {
+                table: Table::AllowLists,
+                ..
+            }
+        );
+        READ.fetch_add(usize::from(is_counted), Ordering::Relaxed);
+        Ok(())
     };
-    let server = Running::with(|store| {
-        Box::new(Faulty {
-            store,
-            put: || Ok(()),
-            read: || {},
-            rows,
-        })
-    });
+    let server = Running::with(|store| Box::new(Watched(store, count)));
     let text = prose(1, 2_000);
     server
         .put_text("/v1/libraries/l/books/1", "protected", &text)
@@ -222,12 +97,10 @@ fn a_store_that_fails_is_a_problem_of_the_server() {
     ];
     for (put, status, code) in table {
         let server = Running::with(|store| {
-            Box::new(Faulty {
-                store,
-                put,
-                read: || {},
-                rows: |_| {},
-            })
+            Box::new(Watched(store, move |call| match call {
+                Call::Put => put(),
+                _ => Ok(()),
+            }))
         });
         for _ in 0..100 {
             let detail = server
@@ -316,12 +189,12 @@ fn a_store_on_a_cluster_has_no_backups() {
 fn a_stop_finishes_what_runs() {
     const SLOW: Duration = Duration::from_millis(700);
     let mut server = Running::with(|store| {
-        Box::new(Faulty {
-            store,
-            put: || Ok(()),
-            read: || thread::sleep(SLOW),
-            rows: |_| {},
-        })
+        Box::new(Watched(store, |call| {
+            if call == Call::Snapshot {
+                thread::sleep(SLOW);
+            }
+            Ok(())
+        }))
     });
     assert_eq!(
         server.get("/readyz").expect(200),
