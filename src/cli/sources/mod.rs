@@ -1,5 +1,8 @@
 //! `lapidary sources add|list|show|run|test|errors|pause|resume|remove`.
 
+mod lines;
+mod run;
+
 use std::io::Write as _;
 use std::path::{Path, absolute};
 use std::thread::sleep;
@@ -7,23 +10,18 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
-use indicatif::ProgressBar;
 use lapidary::server::settings::LimitArguments;
-use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::{
-    Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless,
+    Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceTest, Unless,
 };
 use lapidary_common::count::count;
-use lapidary_common::error::{Classified as _, ErrorCode};
+use lapidary_common::error::Classified as _;
 use lapidary_extract::MainText;
-use lapidary_harvest::{
-    Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Reason, Sources as _, Tally,
-    Watched, clear_source,
-};
+use lapidary_harvest::{Credentials, Every, Gone, HarvestError, Kind, Pattern, clear_source};
 use lapidary_operations::Done;
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
-    RunSource, ShowSource, SourceChanges, SourceErrorsQuery, SourceRunsQuery, TestSource,
+    ShowSource, SourceChanges, SourceErrorsQuery, SourceRunsQuery, TestSource,
 };
 use lapidary_report::clean;
 use lapidary_store::{Actor, BookId, Library, Rights};
@@ -32,17 +30,13 @@ use serde::Serialize;
 use super::arguments::{CataloguePlace, Days, Listing, Removal, Target};
 use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
-use super::remote::Remote;
-use super::terminal::{json_line, lines, out, tell};
+use super::terminal::{self, json_line, out, tell};
+use lines::{failed, not_taken, run_line, summary};
 
 /// How many runs and errors `show` prints.
 const SHOWN: usize = 20;
 /// How many errors are read at a time.
 const PAGE: usize = 1_000;
-/// A queue is read in order and an address looked up once, so a larger cache of the store would only take memory.
-const CACHE_BYTES: usize = 48 << 20;
-/// How often to ask a server how far a run is.
-const LOOK: Duration = Duration::from_millis(500);
 
 /// Fetch books from folders, catalogues, archives and sites, and look again later for what is new.
 #[derive(Args)]
@@ -208,7 +202,7 @@ impl SourcesArgs {
                 limits,
                 json,
                 name,
-            } => run(&target, &name, limits, json),
+            } => run::run(&target, &name, limits, json),
             SourcesCommand::Test { target, json, name } => test(&target, name, json),
             SourcesCommand::Pause { target, name } => pause(&target, name, true),
             SourcesCommand::Resume { target, name } => pause(&target, name, false),
@@ -222,7 +216,7 @@ impl SourcesArgs {
 
 fn list(Listing { target, json }: &Listing) -> Result<Status, Failure> {
     let sources = target.open()?.call::<ListSources>((), ())?.sources;
-    lines(&mut out(*json), *json, &sources, summary)?;
+    terminal::lines(&mut out(*json), *json, &sources, summary)?;
     Ok(Status::Done)
 }
 
@@ -298,111 +292,6 @@ fn whole(place: String) -> String {
         .unwrap_or(place)
 }
 
-/// A source in a line.
-fn summary(source: &Source) -> String {
-    let Source {
-        name,
-        definition,
-        queued,
-        run,
-        next_run,
-        per_second,
-        ..
-    } = source;
-    let mut state = match (source.state, run) {
-        (SourceState::Paused, _) => "paused".to_owned(),
-        (SourceState::Running, _) => format!("running, {queued} in the queue"),
-        (SourceState::Waiting, _) => format!("waiting, {queued} in the queue"),
-        (SourceState::Idle, None) => "never run".to_owned(),
-        (
-            SourceState::Idle,
-            Some(SourceRun {
-                ended: Some(ended), ..
-            }),
-        ) => format!("last run {ended:.0}"),
-        (SourceState::Idle, Some(_)) => format!("{queued} in the queue"),
-    };
-    if let Some(seconds) = source.seconds_left {
-        let left = count(seconds.div_ceil(60), "minute", "minutes");
-        state = format!("{state}, {per_second:.1} per second, about {left} left");
-    }
-    if let Some(next) = next_run {
-        state = format!("{state}, next {next:.0}");
-    }
-    let books = run
-        .as_ref()
-        .map(|run| words(&tally(run)))
-        .unwrap_or_default();
-    format!(
-        "{name}\t{}\t{}\t{state}\t{books}",
-        definition.library,
-        clean(&definition.address)
-    )
-}
-
-fn tally(run: &SourceRun) -> Tally {
-    let SourceRun {
-        fetched,
-        added,
-        unchanged,
-        refused,
-        pages_unchanged,
-        gone,
-        skipped,
-        ..
-    } = *run;
-    Tally {
-        fetched,
-        added,
-        unchanged,
-        refused,
-        pages_unchanged,
-        gone,
-        skipped,
-    }
-}
-
-fn words(tally: &Tally) -> String {
-    let Tally {
-        fetched,
-        added,
-        unchanged,
-        refused,
-        pages_unchanged,
-        gone,
-        skipped,
-    } = tally;
-    let mut words =
-        format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused");
-    for (count, what) in [
-        (skipped, "skipped"),
-        (gone, "gone"),
-        (pages_unchanged, "pages unchanged"),
-    ] {
-        if *count > 0 {
-            words.extend([", ", &count.to_string(), " ", what]);
-        }
-    }
-    words
-}
-
-/// What a run skipped and left out, a line for each reason.
-fn not_taken(run: &SourceRun) -> Vec<String> {
-    let skipped = run.skipped_by.iter().map(|(reason, count)| {
-        let what = match reason {
-            Reason::Format => "in no format that can be read",
-            Reason::NoFile => "without a file that can be fetched",
-            _ => "links, and what is no file",
-        };
-        format!("skipped {count} {what}: `lapidary sources errors` lists them")
-    });
-    let left_out = run
-        .left_out
-        .iter()
-        .map(|(limit, count)| format!("left out {count} beyond {}", limit.words()));
-    skipped.chain(left_out).collect()
-}
-
 /// A source with its last runs, and some of the addresses that failed.
 #[derive(Serialize)]
 struct SourceDetails {
@@ -451,39 +340,6 @@ fn show(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Status
     Ok(Status::Done)
 }
 
-fn run_line(run: &SourceRun) -> String {
-    let ended = run
-        .ended
-        .map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
-    let reasons: Vec<String> = run
-        .refused_by
-        .iter()
-        .map(|(why, count)| format!("{count} {}", why.as_str()))
-        .collect();
-    let reasons = if reasons.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", reasons.join(", "))
-    };
-    let what = words(&tally(run));
-    format!(
-        "run {} from {:.0} {ended}: {what}{reasons}",
-        run.number, run.begun
-    )
-}
-
-fn failed(error: &SourceError) -> String {
-    let never = if error.reason.is_skipped() {
-        "skipped"
-    } else {
-        "refused"
-    };
-    let what = error
-        .next_try
-        .map_or_else(|| never.to_owned(), |at| format!("tried again {at:.0}"));
-    format!("{what}\t{}\t{}", clean(&error.address), clean(&error.why))
-}
-
 /// The first errors of a source.
 fn first(limit: usize) -> SourceErrorsQuery {
     SourceErrorsQuery {
@@ -496,103 +352,12 @@ fn errors(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Stat
     let mut query = first(PAGE);
     loop {
         let page = catalogue.call::<ListSourceErrors>(name.clone(), query.clone())?;
-        lines(&mut out(json), json, &page.errors, failed)?;
+        terminal::lines(&mut out(json), json, &page.errors, failed)?;
         query.cursor = page.next_cursor;
         if query.cursor.is_none() {
             return Ok(Status::Done);
         }
     }
-}
-
-fn run(
-    target: &Target,
-    name: &BookId,
-    limits: LimitArguments,
-    json: bool,
-) -> Result<Status, Failure> {
-    let tally = match target.place()? {
-        CataloguePlace::Server(url) => run_there(&Remote::new(&url)?, name)?,
-        _ => run_here(target, name, limits)?,
-    };
-    if json {
-        json_line(&mut out(true), &tally)?;
-    } else {
-        writeln!(out(false), "{}", words(&tally))?;
-    }
-    Ok(Status::of_input(tally.refused > 0))
-}
-
-fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Tally, Failure> {
-    let catalogue = match target.place()? {
-        CataloguePlace::Folder(folder) => Catalogue::open_with_cache(&folder, CACHE_BYTES)?,
-        CataloguePlace::Cluster(_) | CataloguePlace::Server(_) => target.open_here()?,
-    };
-    let bar = ProgressBar::new_spinner();
-    let editor = catalogue.by(Actor::Local);
-    let mut watch = |watched: &Watched<'_>| {
-        bar.set_message(words(&watched.tally));
-        bar.tick();
-        if let Some((address, why)) = watched.refused {
-            bar.suspend(|| tell(format_args!("refused {address}: {why}")));
-        }
-    };
-    let ended = Harvest::new(&editor, name, limits.limits(), &mut watch)?.run();
-    bar.finish_and_clear();
-    let tally = ended?;
-    if let Some(run) = catalogue.shown_source(name)?.run {
-        for line in not_taken(&run) {
-            tell(line);
-        }
-    }
-    Ok(tally)
-}
-
-/// Has a server run a source, and shows how far it is.
-fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
-    let ended = server
-        .call::<ShowSource>(name, &())?
-        .run
-        .filter(|run| run.ended.is_some())
-        .map(|run| run.number);
-    let mut source = server.call::<RunSource>(name, &())?;
-    let bar = ProgressBar::new_spinner();
-    loop {
-        if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
-            bar.finish_and_clear();
-            let refused = server.call::<ListSourceErrors>(name, &first(SHOWN))?.errors;
-            for error in refused
-                .iter()
-                .filter(|error| error.at >= run.begun)
-                .filter(|error| error.next_try.is_none() && !error.reason.is_skipped())
-            {
-                tell(format_args!("refused {}: {}", error.address, error.why));
-            }
-            for line in not_taken(run) {
-                tell(line);
-            }
-            return Ok(tally(run));
-        }
-        if let Some(error) = source.error {
-            return Err(Failure::new(ErrorCode::SourceUnreachable, error));
-        }
-        if source.state == SourceState::Paused {
-            return Err(HarvestError::Paused(name.as_str().to_owned()).into());
-        }
-        bar.set_message(
-            source
-                .run
-                .as_ref()
-                .map(|run| words(&tally(run)))
-                .unwrap_or_default(),
-        );
-        bar.tick();
-        sleep(LOOK);
-        source = server.call::<ShowSource>(name, &())?;
-    }
-}
-
-fn is_done(run: &SourceRun, before: Option<u64>) -> bool {
-    run.ended.is_some() && Some(run.number) != before
 }
 
 fn test(target: &Target, name: BookId, json: bool) -> Result<Status, Failure> {
