@@ -175,9 +175,13 @@ pub(super) fn recut_of(
     let Some(text) = text else {
         return Ok(None);
     };
+    Ok(Some(text_of(record, text)?.gems(recipe)))
+}
+
+/// The text of a book as it was read when the book was added.
+pub(super) fn text_of<'a>(record: &'a Record, text: &'a str) -> Result<Text<'a>, CatalogueError> {
     let language = record.description.language.as_deref();
-    let text = Text::bounded(text, record.clean)?.in_language(language);
-    Ok(Some(text.gems(recipe)))
+    Ok(Text::bounded(text, record.clean)?.in_language(language))
 }
 
 /// A book of the catalogue.

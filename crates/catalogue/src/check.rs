@@ -73,11 +73,11 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
     /// the errors of invalid gems.
     pub fn report(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        let mut checked = None;
+        let mut checked = Err(StoreError::Changed("the catalogue".to_owned()).into());
         self.0.store.read(&mut |snapshot| {
-            checked = Some(self.report_in(snapshot, query, options));
+            checked = self.report_in(snapshot, query, options);
         })?;
-        checked.unwrap_or_else(|| unreachable!("a store reads at least once"))
+        checked
     }
 
     pub(super) fn report_in(

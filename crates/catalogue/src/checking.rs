@@ -11,8 +11,8 @@ use super::CatalogueError;
 use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
 use super::answer_size::Shown;
-use super::blur::{blur, blurred_e_value, blurred_score, blurred_share, usual_gems};
 use super::libraries::Deciding;
+use super::told::{Told, whole_percent};
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
     Alignment, Calibration, Claimed, Covered, Extent, Informs, Judged, Judgements, LookedUp,
@@ -453,15 +453,15 @@ impl Answered<'_> {
         );
         // A text of this length has as many gems as a match needs, on average.
         let needed = fewest * u64::from(self.asked.recipe.characters_per_gem());
-        if gems == 0 || self.is_short() && self.asked.recipe.secret().is_some() {
+        let is_told = Told(self.asked.recipe).is_exact();
+        if gems == 0 || self.is_short() && !is_told {
             Some(language.note_no_gems(&recipe, needed))
         } else if self.is_short() {
             Some(language.note_few_gems(&recipe, gems, fewest, needed))
-        } else if self.is_common(common) {
+        } else if self.is_common(common) && is_told {
             let [common, gems, cap] =
                 [common, kept(self.asked.gems), self.asked.rule.common_cap].map(u64::from);
-            let is_told = self.asked.recipe.secret().is_none();
-            is_told.then(|| language.note_boilerplate(common, gems, cap))
+            Some(language.note_boilerplate(common, gems, cap))
         } else {
             None
         }
@@ -701,20 +701,13 @@ impl Answering<'_> {
 
     /// What a report tells of the gems of the query.
     fn counts(&self, main: &Answered<'_>, common: u32) -> GemCounts {
-        if main.asked.recipe.secret().is_some() {
-            let gems = usual_gems(main.asked.recipe, self.checking.bytes.unwrap_or(0));
-            return GemCounts {
-                gems,
-                looked_up: gems,
-                common: 0,
-                allowed: 0,
-            };
-        }
+        let (told, bytes) = (Told(main.asked.recipe), self.checking.bytes.unwrap_or(0));
+        let counted = |count| if told.is_exact() { count } else { 0 };
         GemCounts {
-            gems: kept(main.asked.gems),
-            looked_up: main.asked.gems.len() as u32,
-            common,
-            allowed: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
+            gems: told.gems(kept(main.asked.gems), bytes),
+            looked_up: told.gems(main.asked.gems.len() as u32, bytes),
+            common: counted(common),
+            allowed: counted(main.count(|probe| self.checking.is_allowed(main.asked, probe))),
         }
     }
 
@@ -795,19 +788,9 @@ impl Answering<'_> {
             has_places.then_some(alignment.relation)
         };
         let e_value = self.e_value(&found, &alignment);
-        let Alignment {
-            mut spans,
-            evidence,
-            ..
-        } = alignment;
-        let (mut score, mut evidence) = (found.score, evidence);
-        let recipe = &answered.asked.recipe;
-        if recipe.secret().is_some() {
-            let bytes = self.checking.bytes.unwrap_or(record.bytes);
-            blur(recipe, &mut spans, bytes, record.bytes);
-            score = blurred_score(&score, usual_gems(recipe, bytes));
-            evidence = score.common.into();
-        }
+        let bytes = [self.checking.bytes.unwrap_or(record.bytes), record.bytes];
+        let told = Told(answered.asked.recipe);
+        let (score, evidence, spans) = told.common(found.score, alignment, bytes);
         Match {
             e_value,
             book: BookRef::on(self.checking.day, record),
@@ -840,10 +823,7 @@ impl Answering<'_> {
         let index = answered.sizes.classes.iter().map(|class| class.gems).sum();
         let in_recipe = fit.e_value(query, index, alignment.segment_score);
         let e_value = in_recipe * self.checking.asked.len() as f64;
-        Some(match answered.asked.recipe.secret() {
-            Some(_) => blurred_e_value(e_value),
-            None => e_value,
-        })
+        Some(Told(answered.asked.recipe).e_value(e_value))
     }
 
     /// That of the match behind the verdict. `shown`: the matches that were compared already.
@@ -874,8 +854,8 @@ struct Covering {
     whole: bool,
     /// Whether it is not known where a book's passages are.
     is_unknown: bool,
-    /// Whether gems of a secret recipe are among them.
-    is_secret: bool,
+    /// Whether gems of a recipe with a secret are among them.
+    is_coarse: bool,
 }
 
 impl Covering {
@@ -886,7 +866,7 @@ impl Covering {
             covered: Covered::default(),
             whole: false,
             is_unknown: false,
-            is_secret: false,
+            is_coarse: false,
         }
     }
 
@@ -896,7 +876,7 @@ impl Covering {
             return;
         }
         self.whole |= found.identical;
-        self.is_secret |= answered.asked.recipe.secret().is_some();
+        self.is_coarse |= !Told(answered.asked.recipe).is_exact();
         if !answered.has_places(&alignment.spans) {
             self.is_unknown = true;
             return;
@@ -923,12 +903,12 @@ impl Covering {
                 covered,
                 bytes,
                 gems,
-                is_secret,
+                is_coarse,
                 ..
             } => {
                 let share = covered.share(bytes.unwrap_or(gems));
-                Some(if is_secret {
-                    blurred_share(share)
+                Some(if is_coarse {
+                    whole_percent(share)
                 } else {
                     share
                 })

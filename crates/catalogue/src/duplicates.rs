@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use lapidary_gems::{PlacedGem, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
-use super::blur::blurred;
 use super::check::today;
 use super::checking::Stored;
 use super::copy::total_books;
 use super::libraries::holds_books;
 use super::pages::{Batches, pages};
 use super::recipes::chosen;
+use super::told::Told;
 use super::{Catalogue, CatalogueError, Checks};
 use crate::duplicate_groups::{Group, GroupedPairs, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{
@@ -152,22 +152,16 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 .iter()
                 .filter(|earlier| pairs.contains(&(*book, **earlier)));
             let earlier = earlier.map(|earlier| (*earlier, &*gems[earlier]));
-            let mut passages = history(&recipe, &gems[book], earlier);
-            if recipe.secret().is_some() {
-                widen(&mut passages, *book, found);
-            }
-            of_books[*book as usize] = passages;
+            let bytes = |book: u32| found.books[book as usize].bytes;
+            let passages = history(&recipe, &gems[book], earlier).into_iter();
+            let told = passages.map(|passage| Segment {
+                place: Told(&recipe).place(passage.place, bytes(*book)),
+                there: Told(&recipe).place(passage.there, bytes(passage.from)),
+                ..passage
+            });
+            of_books[*book as usize] = told.collect();
         }
         Ok(of_books)
-    }
-}
-
-/// Widens the places of passages of a book.
-fn widen(passages: &mut [Segment], book: u32, found: &Duplicates) {
-    let bytes = |book: u32| found.books[book as usize].bytes;
-    for passage in passages {
-        passage.place = blurred(passage.place, bytes(book));
-        passage.there = blurred(passage.there, bytes(passage.from));
     }
 }
 

@@ -40,7 +40,6 @@ mod answer;
 mod answer_size;
 mod audit;
 mod authority;
-mod blur;
 mod books;
 mod check;
 mod checking;
@@ -71,6 +70,7 @@ mod settings;
 mod sharing;
 mod side_by_side;
 mod text;
+mod told;
 mod transfer;
 mod webhooks;
 

@@ -68,7 +68,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         let snapshot = self.0.store.snapshot();
         let known = snapshot.recipes();
         let is_new = name.ends_with(NEW_SECRET);
-        let Some(public) = without_secret(name) else {
+        let Some(public) = asked_with_secret(name) else {
             let known = known
                 .into_iter()
                 .find(|known| known.name().as_str() == name);
@@ -362,8 +362,8 @@ fn named(
     Ok(chosen)
 }
 
-/// The name of the public recipe in the name of one with the catalogue's secret or a new one.
-pub(super) fn without_secret(name: &str) -> Option<&str> {
+/// The public recipe that was asked for with the catalogue's secret or a new one.
+pub(super) fn asked_with_secret(name: &str) -> Option<&str> {
     name.strip_suffix(OWN_SECRET)
         .or_else(|| name.strip_suffix(NEW_SECRET))
 }
@@ -376,9 +376,8 @@ fn drawn() -> Result<Secret, CatalogueError> {
 
 /// Whether this is the name of the recipe. Whoever asks for it need not know the digits that tell its secret from others.
 fn is_called(recipe: &Recipe, name: &RecipeName) -> bool {
-    let without_secret = name.as_str().strip_suffix(OWN_SECRET);
-    recipe.name() == name
-        || recipe.secret().is_some() && without_secret == Some(recipe.public_name())
+    let with_secret = name.as_str().strip_suffix(OWN_SECRET);
+    recipe.name() == name || recipe.secret().is_some() && with_secret == Some(recipe.public_name())
 }
 
 /// Refuses a recipe that was named although a check with it would silently miss books.

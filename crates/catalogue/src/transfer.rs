@@ -230,10 +230,8 @@ impl Transfer<Editor<'_>> {
         let snapshot = self.0.store.snapshot();
         let mut secret = snapshot.recipes();
         secret.retain(|recipe| recipe.secret().is_some());
-        for book in &mut *books {
-            book.gems.retain(|name, _| name.without_secret().is_none());
-            let of_record = &mut book.record.gems;
-            of_record.retain(|name, _| name.without_secret().is_none());
+        if secret.is_empty() {
+            return Ok(());
         }
         books.par_iter_mut().try_for_each(|book| {
             for recipe in &secret {
@@ -578,10 +576,14 @@ impl<'a> ExportReader<'a> {
             folds,
             text,
         } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
-        let book = Record::from(book);
+        // No export has gems of recipes with a secret, so these are made up.
+        let is_public = |name: &RecipeName| name.without_secret().is_none();
+        let mut book = Record::from(book);
+        book.gems.retain(|name, _| is_public(name));
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems
             .into_iter()
+            .filter(|(name, _)| is_public(name))
             .map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let folds = folds
             .iter()

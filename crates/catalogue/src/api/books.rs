@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use super::checks::is_zero;
 use super::{HiddenText, Problem};
-use crate::blur::told_gems;
 use crate::object;
 use crate::permission::Unless;
+use crate::told::told_gems;
 use lapidary_common::described;
 use lapidary_common::description::Description;
 use lapidary_extract::HiddenCount;
@@ -78,6 +78,7 @@ record! {
 }
 
 impl From<lapidary_store::Record> for Record {
+    /// As it is told: the numbers of gems of recipes with a secret are the usual ones.
     fn from(stored: lapidary_store::Record) -> Self {
         Self {
             gems: told_gems(&stored),
@@ -206,7 +207,8 @@ pub struct FeedAnswer {
     pub id: Option<String>,
     /// The outcome for this book.
     pub outcome: FeedOutcome,
-    /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book.
+    /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book. Those of a
+    /// recipe with a secret are estimated from the length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gems: Option<u32>,
     /// Words of its file that no reader sees, if there are any. They were left out of its text.

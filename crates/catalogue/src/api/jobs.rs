@@ -98,7 +98,7 @@ fn usual_number() -> u32 {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CutFrom {
-    /// The stored folds.
+    /// The stored folds, or the kept texts of books without one.
     #[default]
     Folds,
     /// Texts that are sent one by one. The job waits for them.

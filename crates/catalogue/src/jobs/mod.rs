@@ -20,7 +20,7 @@ use lapidary_gems::Recipe;
 pub use self::backups::Backups;
 use self::job::StoredJob;
 use self::reindex::Reindex;
-use super::recipes::without_secret;
+use super::recipes::asked_with_secret;
 use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, DuplicateOptions, Editor};
@@ -116,10 +116,10 @@ pub fn start_job(
     task: Task,
 ) -> Result<Job, CatalogueError> {
     let jobs = catalogue.jobs();
-    let task = jobs.with_recipe(task)?;
-    jobs.approve(&task)?;
     let turn = catalogue.turn(&catalogue.jobs.starting, SETTINGS)?;
     let stored = jobs.stored()?;
+    let task = jobs.with_recipe(task, &stored)?;
+    jobs.approve(&task)?;
     let (job, mut changes) = if let Some(job) = jobs.interrupted(&stored, &task)? {
         (job, Vec::new())
     } else {
@@ -148,6 +148,22 @@ pub fn start_job(
 pub fn resume_jobs(catalogue: &Arc<Catalogue>) {
     let interrupted = InterruptedJobs(Arc::clone(catalogue));
     catalogue.runner.schedule(interrupted);
+}
+
+/// The recipe of an unfinished job that may have been asked for by this name, so that the same command goes on with the secret
+/// that it drew.
+fn interrupted_recipe<'a>(kept: &'a [StoredJob], name: &str) -> Option<&'a Recipe> {
+    let public = asked_with_secret(name)?;
+    let running = kept.iter().filter(|job| job.is_running());
+    let recipes = running.filter_map(|job| match &job.job.task {
+        Task::Reindex {
+            recipe: RecipeChoice::Defined(recipe),
+            ..
+        } => Some(recipe),
+        _ => None,
+    });
+    let mut with_secret = recipes.filter(|recipe| recipe.secret().is_some());
+    with_secret.find(|recipe| recipe.public_name() == public)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -194,14 +210,14 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
 
     /// The task with the definition of its recipe: a name alone does not say the lexicon of a signature, nor a secret. Nobody
     /// chooses a secret.
-    fn with_recipe(&self, mut task: Task) -> Result<Task, CatalogueError> {
+    fn with_recipe(&self, mut task: Task, kept: &[StoredJob]) -> Result<Task, CatalogueError> {
         let Task::Reindex { recipe: choice, .. } = &mut task else {
             return Ok(task);
         };
         match &*choice {
             RecipeChoice::Named(name) => {
-                let recipe = match self.interrupted_recipe(name)? {
-                    Some(recipe) => recipe,
+                let recipe = match interrupted_recipe(kept, name) {
+                    Some(recipe) => recipe.clone(),
                     None => self.0.recipes().named(name, None)?,
                 };
                 *choice = RecipeChoice::Defined(recipe);
@@ -213,23 +229,6 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
             RecipeChoice::Defined(_) => {}
         }
         Ok(task)
-    }
-
-    /// The recipe that an unfinished job drew a secret for, by the name that it was asked for with.
-    fn interrupted_recipe(&self, name: &str) -> Result<Option<Recipe>, CatalogueError> {
-        let Some(public) = without_secret(name) else {
-            return Ok(None);
-        };
-        let running = self.stored()?.into_iter().filter(StoredJob::is_running);
-        Ok(running
-            .filter_map(|job| match job.job.task {
-                Task::Reindex {
-                    recipe: RecipeChoice::Defined(recipe),
-                    ..
-                } => Some(recipe),
-                _ => None,
-            })
-            .find(|recipe| recipe.secret().is_some() && recipe.public_name() == public))
     }
 
     /// The interrupted job of this number, which this process resumes, unless it was cancelled meanwhile.

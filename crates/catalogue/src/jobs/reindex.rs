@@ -1,7 +1,7 @@
 //! Changing the recipe of a catalogue while it is in use.
 //!
 //! From the start of the job, new books get gems of the new recipe as well as the others. Existing books get theirs
-//! from their folds, or from their texts if someone sends them ([`Catalogue::recut`]). Checks use the old recipe
+//! from their folds or kept texts, or from texts that someone sends ([`Catalogue::recut`]). Checks use the old recipe
 //! until every book has gems of the new one, then all switch at the same instant.
 
 use super::Jobs;
@@ -12,8 +12,7 @@ use std::time::Duration;
 use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
 
-use super::super::Text;
-use super::super::add::{StoredBook, recut_of};
+use super::super::add::{StoredBook, recut_of, text_of};
 use super::super::copy::total_books;
 use super::super::digest::digest_after;
 use super::super::pages::pages;
@@ -184,7 +183,7 @@ impl Jobs<Editor<'_>> {
             .drop_recipe(&self.0.actor, recipe, &|done, total| work.step(done, total))?)
     }
 
-    /// Computes gems from the fold of every book from number `from` on that has none of the recipe. Returns the
+    /// Computes gems from the fold or the kept text of every book from number `from` on that has none of the recipe. Returns the
     /// number of books.
     fn cut_folds(
         &self,
@@ -268,8 +267,7 @@ impl Jobs<Editor<'_>> {
             return Err(CatalogueError::OtherText(key.clone()));
         }
         let keeps_folds = self.0.keeps_folds()?;
-        let text =
-            Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
+        let text = text_of(&record, text)?;
         let mut added = Vec::new();
         for recipe in snapshot
             .recipes()
