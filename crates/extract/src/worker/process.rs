@@ -90,19 +90,7 @@ impl Process {
     pub(super) fn obituary(mut self, limits: Limits) -> ExtractError {
         let (status, last_words) = self.end();
         let out_of_time = self.is_late || status.and_then(signal) == Some(SIGXCPU);
-        if out_of_time {
-            limits.met(Limit::Time).into()
-        } else if last_words.contains("memory allocation") {
-            limits.met(Limit::Memory).into()
-        } else if last_words.contains("overflowed its stack") {
-            stopped("its reader overflowed its stack")
-        } else {
-            let status = status.map_or_else(
-                || "for unknown reasons".to_owned(),
-                |status| status.to_string(),
-            );
-            stopped(&format!("its reader died ({status})"))
-        }
+        cause(out_of_time, &last_words, status, limits)
     }
 
     /// Kills the worker; if it has already ended, this has no effect.
@@ -118,6 +106,28 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Why a worker died.
+fn cause(
+    out_of_time: bool,
+    last_words: &str,
+    status: Option<ExitStatus>,
+    limits: Limits,
+) -> ExtractError {
+    if out_of_time {
+        limits.met(Limit::Time).into()
+    } else if last_words.contains("memory allocation") {
+        limits.met(Limit::Memory).into()
+    } else if last_words.contains("overflowed its stack") {
+        stopped("its reader overflowed its stack")
+    } else {
+        let status = status.map_or_else(
+            || "for unknown reasons".to_owned(),
+            |status| status.to_string(),
+        );
+        stopped(&format!("its reader died ({status})"))
     }
 }
 
@@ -141,4 +151,33 @@ fn signal(status: ExitStatus) -> Option<i32> {
 #[cfg(not(unix))]
 fn signal(_: ExitStatus) -> Option<i32> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cause;
+    use crate::limits::Limits;
+
+    #[test]
+    fn the_cause_is_in_the_last_words() {
+        let because =
+            |out_of_time, words| cause(out_of_time, words, None, Limits::default()).to_string();
+        for (out_of_time, words, told) in [
+            (true, "memory allocation of 9 bytes failed", "seconds"),
+            (
+                false,
+                "memory allocation of 9 bytes failed",
+                "bytes of memory",
+            ),
+            (
+                false,
+                "thread 'main' has overflowed its stack",
+                "its reader overflowed its stack",
+            ),
+            (false, "", "its reader died (for unknown reasons)"),
+        ] {
+            let because = because(out_of_time, words);
+            assert!(because.contains(told), "{words}: {because}");
+        }
+    }
 }

@@ -582,6 +582,23 @@ fn what_can_be_seen_is_read() {
     assert!(read("bold", document(&twice, "")).hidden.is_empty());
 }
 
+/// Parsers of fonts that call themselves for each bracket overflow their stack.
+#[test]
+fn deeply_nested_fonts_are_read() {
+    let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
+    let page = format!(
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>"
+    );
+    let objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+        page.into_bytes(),
+        stream("", b"BT /F 1 Tf (A stone.) Tj ET", 1),
+        stream("", &b"{".repeat(1_000_000), 1),
+    ];
+    assert_eq!(read("deep", pdf_of(&objects, 1)).text, "A stone.");
+}
+
 /// Viewers skip what they cannot parse, and show what follows.
 #[test]
 fn what_follows_a_fault_is_read() {

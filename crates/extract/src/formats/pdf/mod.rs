@@ -139,7 +139,8 @@ fn open(bytes: Vec<u8>) -> Result<Pdf, ExtractError> {
     })
 }
 
-/// The text of a page, and what is hidden on it. If the parser panics on unexpected input, only that page is lost.
+/// The text of a page, and what is hidden on it. No file is known on which the parser panics; if one does, only that page is
+/// lost.
 fn read_page<'a>(
     parts: &mut DocumentParts<'a>,
     page: &Page<'a>,
