@@ -57,7 +57,8 @@ fn sound(letter: char) -> String {
 
 /// A consonant with another sound.
 fn other(letter: char, random: &mut Random) -> char {
-    let letters = if letter.is_ascii() { LATIN } else { CYRILLIC };
+    let is_cyrillic = matches!(letter, '\u{400}'..='\u{4ff}');
+    let letters = if is_cyrillic { CYRILLIC } else { LATIN };
     loop {
         let other = letters[random.below(letters.len())];
         if sound(other) != sound(letter) {

@@ -28,6 +28,8 @@ pub struct Attack {
     pub whole: bool,
     /// Whether the book in the index is disguised and the copy is unchanged.
     pub mirrored: bool,
+    /// Whether it is made by someone who knows a public recipe, which then finds nothing. Measured only if it is named.
+    pub informed: bool,
     apply: fn(&mut AttackScene<'_>, f64) -> String,
 }
 
@@ -222,13 +224,15 @@ pub const ATTACKS: &[Attack] = &[
         "a consonant replaced in each gem of `hardened`",
         &[],
         |scene, _| informed::without_gems(scene, &Recipe::hardened()),
-    ),
+    )
+    .informed(),
     attack(
         "informed-fine",
         "a consonant replaced in each gem of `hardened-fine`",
         &[],
         |scene, _| informed::without_gems(scene, &Recipe::hardened_fine()),
-    ),
+    )
+    .informed(),
     whole("shuffled", "paragraphs in random order", &[], |scene, _| {
         parts::shuffled(scene)
     }),
@@ -265,6 +269,7 @@ const fn attack(
         alphabet: Alphabet::Any,
         whole: false,
         mirrored: false,
+        informed: false,
         apply,
     }
 }
@@ -282,6 +287,13 @@ const fn whole(
 }
 
 impl Attack {
+    const fn informed(self) -> Self {
+        Self {
+            informed: true,
+            ..self
+        }
+    }
+
     const fn of(self, alphabet: Alphabet) -> Self {
         Self { alphabet, ..self }
     }
@@ -368,8 +380,11 @@ fn map_words(text: &str, mut change: impl FnMut(&str, &mut String)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hashbrown::HashSet;
+
     use super::{ATTACKS, Attack, AttackScene};
     use lapidary_common::random::Random;
+    use lapidary_gems::{Gem, Recipe};
 
     fn disguise(name: &str, strength: f64, text: &str, seed: u64) -> Option<String> {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -384,6 +399,36 @@ mod tests {
             },
             strength,
         )
+    }
+
+    /// A check by a recipe has nothing to find of a book from which the gems of that recipe were removed.
+    #[test]
+    fn informed_copies_have_no_gem_of_the_text() {
+        let russian = "Старый мельник запер дверь и пошёл вдоль реки к далёкому городу. ";
+        let english =
+            "The old miller locked his door and walked along the river to a distant town. ";
+        for (name, recipe) in [
+            ("informed", Recipe::hardened()),
+            ("informed-fine", Recipe::hardened_fine()),
+        ] {
+            for line in [russian, english] {
+                let text = shuffled_words(line, 2_000);
+                let copy = disguise(name, 1.0, &text, 1).expect("it applies");
+                let gems: HashSet<Gem> = recipe.gems(&text).iter().map(|of| of.gem).collect();
+                let probes = recipe.probes(&copy);
+                let left = probes
+                    .iter()
+                    .filter(|probe| gems.contains(&probe.placed.gem));
+                assert_eq!(left.count(), 0, "{name}: {line}");
+            }
+        }
+    }
+
+    fn shuffled_words(line: &str, count: usize) -> String {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut random = Random::new(7);
+        let words = (0..count).map(|_| words[random.below(words.len())]);
+        words.collect::<Vec<_>>().join(" ")
     }
 
     #[test]
