@@ -7,8 +7,8 @@ use lapidary_catalogue::api::Amendment;
 use lapidary_catalogue::{Catalogue, Content, NewEntry, Prepared};
 use lapidary_gems::{Gem, PlacedGem};
 use lapidary_store::{
-    Action, Actor, Administration as _, BookNo, Condition, NewBook, Rights, RocksStore, RowChange,
-    Store as _, StoreError, Table, Tally, UNWATCHED,
+    Action, Actor, Administration as _, AuditFrom, BookNo, Condition, NewBook, Rights, RocksStore,
+    RowChange, Store as _, StoreError, Table, Tally, UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -24,7 +24,25 @@ on_every_engine! {
     a_new_version_may_lack_the_gems_of_one_recipe
     books_are_written_while_maintenance_goes_on
     many_may_write_and_read_at_once
+    the_last_entry_of_the_audit_log_is_read_alone
     what_a_recipe_cannot_have_is_refused_whole
+}
+
+fn the_last_entry_of_the_audit_log_is_read_alone<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
+    for id in ["1", "2"] {
+        let book = simple("lib", id, 0..3);
+        store.put(&Actor::Local, vec![book]).unwrap();
+    }
+    let all = store.audit(AuditFrom::Behind(0), 99).unwrap();
+    let last = all.last().unwrap();
+    assert!(all.len() > 1);
+    assert_eq!(
+        store.audit(AuditFrom::Last, 99).unwrap(),
+        std::slice::from_ref(last)
+    );
+    assert_eq!(store.last_audited().unwrap(), last.number);
 }
 
 fn what_a_recipe_cannot_have_is_refused_whole<E: Engine>() {

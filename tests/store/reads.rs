@@ -2,7 +2,7 @@
 
 use lapidary_gems::Gem;
 use lapidary_store::{
-    Actor, Administration as _, BookId, Condition, Library, LibraryTally, Limits, Snapshot,
+    Actor, Administration as _, BookId, BookNo, Condition, Library, LibraryTally, Limits, Snapshot,
     Store as _, UNWATCHED,
 };
 use tempfile::tempdir;
@@ -177,6 +177,12 @@ fn a_gem_is_sooner_common_in_a_library_that_informs<E: Engine>() {
         assert_eq!((decides.books.len(), decides.common.len()), (51, 0));
         assert_eq!(informs.common, asked[..1]);
         assert_eq!(informs.books.len(), 26, "those of the other gem");
+        let mut held = Vec::new();
+        let note = &mut |_, books: Option<&[BookNo]>| held.push(books.map(<[BookNo]>::len));
+        let name = recipe_name("documented");
+        snapshot.holders(&name, &asked[..1], limits, note).unwrap();
+        held.sort_unstable();
+        assert_eq!(held, [None, Some(51)], "common where it only informs");
     }
 }
 

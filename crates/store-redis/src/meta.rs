@@ -533,10 +533,7 @@ impl Meta<'_> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let range = (first, last, "COUNT", limit).to_redis_args();
-        let entries: Vec<(String, Vec<String>)> =
-            self.read_meta(Command::new(command, &self.0.keys.meta("audit"), range))?;
+        let entries = self.raw_entries(command, first, last, limit)?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
             let entry = fields
@@ -557,12 +554,21 @@ impl Meta<'_> {
         read.collect()
     }
 
-    /// The number of the last entry of the audit log, or 0.
+    fn raw_entries(
+        &self,
+        command: &str,
+        first: &str,
+        last: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<String>)>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let range = (first, last, "COUNT", limit).to_redis_args();
+        self.read_meta(Command::new(command, &self.0.keys.meta("audit"), range))
+    }
+
+    /// The number of the last entry of the audit log, or 0, even if the entry cannot be read.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
-        // Not by the entry itself, which a newer server may have written.
-        let range = ("+", "-", "COUNT", 1).to_redis_args();
-        let last: Vec<(String, Vec<String>)> =
-            self.read_meta(Command::new("XREVRANGE", &self.0.keys.meta("audit"), range))?;
+        let last = self.raw_entries("XREVRANGE", "+", "-", 1)?;
         let id = last.first().and_then(|(id, _)| id.split('-').next());
         Ok(id.and_then(|number| number.parse().ok()).unwrap_or(0))
     }

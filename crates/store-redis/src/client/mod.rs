@@ -318,10 +318,7 @@ impl Client {
     }
 
     pub(super) fn witnesses(&self) -> Witnesses<'_> {
-        Witnesses {
-            client: self,
-            clocks: &self.clocks,
-        }
+        Witnesses(self)
     }
 
     pub(super) fn topology(&self) -> Arc<Topology> {
