@@ -1,6 +1,7 @@
 //! `lapidary health` against real servers.
 
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use crate::common::{Folder, Run, Server, command, key, run};
 
@@ -47,6 +48,27 @@ fn a_running_server_is_healthy_until_it_stops() {
         stopped.out
     );
     assert_eq!((stopped.out.lines().count(), stopped.err.as_str()), (1, ""));
+}
+
+/// The health checks of containers wait only so long.
+#[test]
+fn a_server_that_does_not_answer_is_given_up_once() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("an address");
+    let port = silent.local_addr().expect("an address").port();
+    let begun = Instant::now();
+    // By both schemes, and at two addresses.
+    let line = format!("health --listen localhost:{port}");
+    let told = run(&line, none()).expect(1);
+    assert!(
+        told.out.starts_with("no answer from http://"),
+        "{}",
+        told.out
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(7),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
