@@ -28,7 +28,7 @@ const EXAMPLE: &str = "lapidary-lexicon 1\ndocuments 3\nwords 7\nstem none\nstop
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct RecipeQuery {
-    /// The recipe's name, of one with a lexicon without `@` and the name of that
+    /// The recipe's name. If it has a lexicon, leave out `@` and the lexicon's name
     #[param(example = "tf-idf", min_length = 1, max_length = 255)]
     recipe: String,
 }
