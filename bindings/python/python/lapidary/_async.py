@@ -1,0 +1,263 @@
+"""The client. generate.py writes _sync.py from this file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, Unpack
+
+import httpx
+
+from . import models
+from ._bodies import conditions, file_body, given, path_of, pieces
+from ._errors import error_of
+
+
+class AsyncClient:
+    """A client of a Lapidary server: each method makes a call of its API, and has its name. Answers are the JSON of the server, with the
+    types in `lapidary.models`.
+
+    `key` is by default that in the environment variable LAPIDARY_KEY. `timeout` is in seconds. A call that is to wait at most that long
+    (429, 503) is made again, up to `retries` times. Raises `ApiError` for what the server refuses, and `httpx.TransportError` if it cannot
+    be reached.
+    """
+
+    def __init__(self, url: str, key: str | None = None, *, timeout: float = 60, retries: int = 2) -> None:
+        key = key or os.environ.get("LAPIDARY_KEY")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
+        self._timeout = timeout
+        self._retries = retries
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def request(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """Makes any call, such as one without a method here. `sent` is what httpx sends: `params`, `json`, `content`, `headers`."""
+        response = await self._begin(method, path, **sent)
+        await response.aread()
+        return response
+
+    async def _begin(self, method: str, path: str, **sent: Any) -> httpx.Response:
+        """The response to a call, whose body is still to be read."""
+        request = self._http.build_request(method, path, **sent)
+        left = self._retries
+        while True:
+            response = await self._http.send(request, stream=True)
+            if response.is_success:
+                return response
+            await response.aread()
+            error = error_of(response)
+            if left == 0 or error.retry_after is None or error.retry_after > self._timeout:
+                raise error
+            left -= 1
+            await asyncio.sleep(error.retry_after)
+
+    async def _json(self, method: str, path: str, **sent: Any) -> Any:
+        return (await self.request(method, path, **sent)).json()
+
+    async def _pages(self, path: str, field: str, parameters: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """The entries of all pages of a list."""
+        cursor = None
+        while True:
+            page = await self._json("GET", path, params=given({**parameters, "cursor": cursor}))
+            for entry in page[field]:
+                yield entry
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+    async def _lines(self, path: str, entries: Iterable[Mapping[str, Any]], parameters: Mapping[str, Any]) -> AsyncIterator[Any]:
+        """The answers to the lines of a stream."""
+        before = 0
+        for piece in pieces(entries):
+            headers = {"content-type": "application/x-ndjson"}
+            response = await self._begin("POST", path, content=b"".join(piece), headers=headers, params=given(parameters))
+            try:
+                async for line in _lines_of(response):
+                    answer = json.loads(line)
+                    answer["line"] += before
+                    yield answer
+            finally:
+                await response.aclose()
+            before += len(piece)
+
+    # Checks
+
+    async def check(self, file: bytes | Path | None = None, /, **question: Unpack[models.Check]) -> models.Report:
+        """Checks a file of any format, or `text`, or `gems`."""
+        if file is None:
+            report: models.Report = await self._json("POST", "/v1/checks", json=question)
+            return report
+        several = ",".join(question.get("recipes") or []) or None
+        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **file_body(file))
+        return report
+
+    async def check_batch(self, questions: Iterable[models.Question]) -> AsyncIterator[models.CheckAnswer]:
+        """Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others."""
+        async for answer in self._lines("/v1/checks:batch", questions, {}):
+            yield answer
+
+    # Books
+
+    async def put_book(
+        self,
+        library: str,
+        id: str,
+        file: bytes | Path | None = None,
+        /,
+        *,
+        unless: models.Unless | None = None,
+        except_: Sequence[str] | Literal["same-library"] = (),
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **book: Unpack[models.NewBook],
+    ) -> models.Added:
+        """Adds or replaces a book: a file of any format, or `text`, or `gems`.
+
+        With `unless="protected"`, the book is refused (`matches`, with a report) if it matches protected books, except those of its
+        library that `except_` names by their ids. `if_none_match="*"` only adds, `if_match="*"` only replaces."""
+        path = path_of("libraries", library, "books", id)
+        headers = conditions(if_match, if_none_match)
+        gate = given({"unless": unless, "except": except_})
+        if file is None:
+            beside = {name: book.pop(name) for name in ("allow_empty", "keep_text") if name in book}
+            added: models.Added = await self._json("PUT", path, params={**gate, **beside}, json=book, headers=headers)
+            return added
+        named = {"authors": "author", "identifiers": "identifier"}
+        about = {named.get(name, name): value for name, value in given(book).items()}
+        body = file_body(file)
+        headers.update(body["headers"])
+        added = await self._json("PUT", path, params={**gate, **about}, content=body["content"], headers=headers)
+        return added
+
+    async def add_books(
+        self, library: str, books: Iterable[models.Fed], *, unless: models.Unless | None = None, keep_text: bool | None = None
+    ) -> AsyncIterator[models.FeedAnswer]:
+        """Adds any number of books. Each has an answer, in their order, once it is on disk. Sending the same again changes nothing."""
+        parameters = {"unless": unless, "keep_text": keep_text}
+        async for answer in self._lines(path_of("libraries", library, "books"), books, parameters):
+            yield answer
+
+    async def book(self, library: str, id: str) -> models.Record:
+        """A book."""
+        record: models.Record = await self._json("GET", path_of("libraries", library, "books", id))
+        return record
+
+    async def amend_book(
+        self, library: str, id: str, *, if_match: str | None = None, **amendment: Unpack[models.Amendment]
+    ) -> models.Record:
+        """Changes what is known about a book."""
+        path = path_of("libraries", library, "books", id)
+        record: models.Record = await self._json("PATCH", path, json=amendment, headers=conditions(if_match, None))
+        return record
+
+    async def delete_book(self, library: str, id: str, *, if_match: str | None = None) -> None:
+        """Removes a book."""
+        await self.request("DELETE", path_of("libraries", library, "books", id), headers=conditions(if_match, None))
+
+    async def book_text(self, library: str, id: str) -> str:
+        """The text of a book that was added with `keep_text`."""
+        return (await self.request("GET", path_of("libraries", library, "texts", id))).text
+
+    async def matches(self, library: str, id: str) -> models.Report:
+        """Checks a book against all others."""
+        report: models.Report = await self._json("GET", path_of("libraries", library, "matches", id))
+        return report
+
+    async def books(self, library: str) -> AsyncIterator[models.Record]:
+        """The books of a library."""
+        async for record in self._pages(path_of("libraries", library, "books"), "books", {}):
+            yield record
+
+    async def find_books(
+        self, *, identifier: str | None = None, title: str | None = None, author: str | None = None, library: str | None = None
+    ) -> AsyncIterator[models.Record]:
+        """The books with an identifier, or with these words in the title or in the names of the authors."""
+        parameters = {"identifier": identifier, "title": title, "author": author, "library": library}
+        async for record in self._pages("/v1/books", "books", parameters):
+            yield record
+
+    # Libraries
+
+    async def libraries(self) -> AsyncIterator[models.LibraryListing]:
+        """All libraries."""
+        async for library in self._pages("/v1/libraries", "libraries", {}):
+            yield library
+
+    async def trust_library(self, library: str, trusted: bool) -> models.LibraryTrust:
+        """Sets whether the books of a library decide in what others are told."""
+        trust: models.LibraryTrust = await self._json("PUT", path_of("libraries", library, "trust"), json={"trusted": trusted})
+        return trust
+
+    # Decisions
+
+    async def decide(self, **decision: Unpack[models.NewDecision]) -> models.Decision:
+        """Records a decision about a check that was filed (`record`)."""
+        recorded: models.Decision = await self._json("POST", "/v1/decisions", json=decision)
+        return recorded
+
+    async def decision(self, id: str) -> models.Decision:
+        """A filed check with its report, or a decision."""
+        found: models.Decision = await self._json("GET", path_of("decisions", id))
+        return found
+
+    async def decisions(
+        self, *, digest: str | None = None, library: str | None = None, book: str | None = None, day: str | None = None
+    ) -> AsyncIterator[models.Decision]:
+        """Filed checks and decisions, oldest first: of a text, of a book, or of a day."""
+        parameters = {"digest": digest, "library": library, "book": book, "day": day}
+        async for decision in self._pages("/v1/decisions", "decisions", parameters):
+            yield decision
+
+    # Jobs
+
+    async def start_job(self, task: models.Task) -> models.Job:
+        """Starts long work, such as `{"kind": "verify"}`."""
+        job: models.Job = await self._json("POST", "/v1/jobs", json=task)
+        return job
+
+    async def job(self, id: int) -> models.Job:
+        """A job."""
+        job: models.Job = await self._json("GET", path_of("jobs", id))
+        return job
+
+    async def jobs(self) -> AsyncIterator[models.Job]:
+        """All jobs, the newest first."""
+        async for job in self._pages("/v1/jobs", "jobs", {}):
+            yield job
+
+    # Webhooks
+
+    async def put_webhook(self, library: str, url: str) -> models.MadeWebhook:
+        """Has books that match others posted to a URL. `verify_webhook` reads what comes, with the `secret` of the answer."""
+        made: models.MadeWebhook = await self._json("PUT", path_of("libraries", library, "webhook"), json={"url": url})
+        return made
+
+    async def delete_webhook(self, library: str) -> None:
+        """Stops that."""
+        await self.request("DELETE", path_of("libraries", library, "webhook"))
+
+    async def webhooks(self) -> AsyncIterator[models.Webhook]:
+        """All webhooks."""
+        async for webhook in self._pages("/v1/webhooks", "webhooks", {}):
+            yield webhook
+
+
+async def _lines_of(response: httpx.Response) -> AsyncIterator[bytes]:
+    """The lines of a response. Those of httpx would end at U+2028, too, which JSON may contain."""
+    rest = b""
+    async for piece in response.aiter_bytes():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line
