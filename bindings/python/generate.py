@@ -1,5 +1,5 @@
-"""Writes what follows from other files: python/lapidary/models.py, the types of docs/openapi.json, and python/lapidary/_sync.py, which is
-_async.py without `async`."""
+"""Writes what follows from other files: python/lapidary/models.py, the types of docs/openapi.json; python/lapidary/_sync.py, which is
+_async.py without `async`; and what the package is made of."""
 
 import re
 import subprocess
@@ -42,5 +42,10 @@ def sync() -> None:
     (PACKAGE / "_sync.py").write_text(source)
 
 
+def components() -> None:
+    subprocess.run([HERE / "../../scripts/components", HERE, "lapidary-python"], check=True)
+
+
 models()
 sync()
+components()
