@@ -1,7 +1,7 @@
 # Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test reference lint guides gems wasm console-gems build bench bench-index
+.PHONY: demo test reference lint guides gems wasm python console-gems build bench bench-index
 
 demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
@@ -26,6 +26,9 @@ gems: ## Package lapidary-gems and build it for WebAssembly
 
 wasm: build ## Build the npm package lapidary-gems and test it in Node.js and Chromium
 	scripts/wasm $${CARGO_TARGET_DIR:-target}/release/lapidary
+
+python: build ## Build the Python package and test it
+	scripts/python $${CARGO_TARGET_DIR:-target}/release/lapidary
 
 console-gems: wasm ## Put the npm package into the console, after a change of the crate lapidary-gems or the package
 	UPDATE_GEMS=1 $(BUILD) test --release --locked --test program the_package_of_gems
