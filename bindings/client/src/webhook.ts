@@ -1,0 +1,65 @@
+import type { Schemas } from "./index.js";
+
+/** How far apart the clocks of sender and receiver may be, in seconds. */
+const TOLERANCE = 300;
+
+/** What is posted to a webhook. */
+export interface WebhookEvent {
+  type: "book.matched";
+  /** When the book was added. */
+  timestamp: string;
+  data: {
+    /** The book that was added or replaced. */
+    book: Schemas["BookRef"];
+    /** The number of the change in the audit log. */
+    change: number;
+    /** The result of checking it against all other books. */
+    report: Schemas["Report"];
+  };
+}
+
+/** A request is not from the server that has the secret, or it is an old one. */
+export class SignatureError extends Error {
+  override name = "SignatureError";
+}
+
+/**
+ * The event in a request to a webhook, if its signature (Standard Webhooks) is right and it was sent in the last five minutes. `secret` is that
+ * of `putWebhook`, `headers` and `body` are those of the request as it came. The same event can come more than once, then with the same
+ * header `webhook-id`.
+ *
+ * @throws {SignatureError}
+ */
+export async function verifyWebhook(secret: string, headers: Headers | Record<string, string>, body: string | Uint8Array<ArrayBuffer>): Promise<WebhookEvent> {
+  const named = new Headers(headers);
+  const [id, at, signatures] = ["id", "timestamp", "signature"].map((name) => named.get(`webhook-${name}`));
+  if (!id || !at || !signatures) {
+    throw new SignatureError("the request has no headers webhook-id, webhook-timestamp and webhook-signature");
+  }
+  // Also refuses what is not a number.
+  if (!(Math.abs(Date.now() / 1000 - Number(at)) <= TOLERANCE)) {
+    throw new SignatureError(`the request was sent more than ${TOLERANCE} seconds ago, or the clocks differ by more`);
+  }
+  const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const signed = await new Blob([`${id}.${at}.`, content]).arrayBuffer();
+  const key = await crypto.subtle.importKey("raw", keyOf(secret), { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+  for (const signature of signatures.split(" ")) {
+    const bytes = signature.startsWith("v1,") ? base64(signature.slice(3)) : undefined;
+    if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, signed))) return JSON.parse(new TextDecoder().decode(content));
+  }
+  throw new SignatureError("the signature is not that of this body and secret");
+}
+
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  const key = base64(secret.replace(/^whsec_/, ""));
+  if (!key?.length) throw new TypeError("the secret of a webhook is `whsec_` and Base64, as putWebhook returned it");
+  return key;
+}
+
+function base64(written: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(written), (c) => c.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}

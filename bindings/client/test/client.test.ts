@@ -1,0 +1,189 @@
+// The client, against a server.
+import assert from "node:assert/strict";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { buffer } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { ApiError, Client, SignatureError, verifyWebhook, type Schemas } from "lapidary-client";
+
+const program = process.env.LAPIDARY!;
+const folder = mkdtempSync(`${tmpdir()}/lapidary-client-`);
+let server: ChildProcess, client: Client, url: string, key: string;
+
+/** A made-up book. */
+const prose = (seed: number, words = 4_000) => Array.from({ length: words }, (_, i) => `${(Math.imul(i + 1, seed) >>> 0).toString(36)}stone`).join(" ");
+const seeds = [2654435761, 40503, 2246822519, 3266489917] as const;
+
+before(async () => {
+  const data = ["--data", `${folder}/catalogue`];
+  key = execFileSync(program, ["keys", "add", ...data, "--role", "admin", "client"], { stdio: ["ignore", "pipe", "ignore"] }).toString().trim();
+  server = spawn(program, ["serve", ...data, "--listen", "127.0.0.1:0", "--private-webhooks"], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  url = await new Promise((resolve, reject) => {
+    server.stderr!.on("data", (some) => {
+      said += some;
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+      if (found) resolve(found[0]);
+    });
+    server.on("exit", () => reject(new Error(said)));
+  });
+  client = new Client(url, { key });
+});
+
+after(() => {
+  server.kill();
+  rmSync(folder, { recursive: true });
+});
+
+async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
+  const list = [];
+  for await (const entry of entries) list.push(entry);
+  return list;
+}
+
+const refused = (code: string) => (error: unknown) => error instanceof ApiError && error.code === code;
+
+test("a book is added, changed and removed", async () => {
+  const added = await client.putBook("books", "1", { rights: "free", text: prose(1), title: "One", keep_text: true });
+  assert.equal(added.outcome, "added");
+  assert.deepEqual(await client.book("books", "1"), added.book);
+  assert.equal(await client.bookText("books", "1"), prose(1));
+  assert.equal((await client.amendBook("books", "1", { rights: "protected" })).rights, "protected");
+  await client.deleteBook("books", "1");
+  await assert.rejects(client.book("books", "1"), refused("no_such_book"));
+});
+
+test("a gate keeps copies out", async () => {
+  const [seed] = seeds;
+  await client.putBook("gate", "original", { rights: "protected", text: prose(seed) });
+  const copy = () => new TextEncoder().encode(prose(seed).toUpperCase());
+  await assert.rejects(client.putBookFile("gate", "copy", copy(), { rights: "free", unless: "protected" }), (error) => {
+    assert.ok(error instanceof ApiError && error.code === "matches" && error.status === 409);
+    return error.report?.matches[0]?.book.id === "original";
+  });
+  const query = { rights: "free", unless: "protected", except: ["original"], author: ["A", "B"] } as const;
+  const added = await client.putBookFile("gate", "copy", copy(), { ...query, except: [...query.except], author: [...query.author] });
+  assert.deepEqual(added.book.authors, ["A", "B"]);
+  await assert.rejects(client.putBook("gate", "copy", { rights: "free", text: "" }, {}, { ifNoneMatch: "*" }), { status: 412 });
+});
+
+test("ids have any characters that a URL can have", async () => {
+  const ids = ["a/b", "a//b", "a/../b", "ä?#%2F&", "я 1"];
+  for (const id of ids) {
+    await client.putBook("ids", id, { rights: "free", text: id });
+    assert.equal((await client.book("ids", id)).id, id);
+  }
+  assert.deepEqual(new Set((await all(client.books("ids"))).map(({ id }) => id)), new Set(ids));
+  await assert.rejects(async () => client.deleteBook("ids", ".."), TypeError);
+});
+
+test("lists have all pages", async () => {
+  const books = Array.from({ length: 1_234 }, (_, i): Schemas["Fed"] => ({ id: String(i).padStart(4, "0"), rights: "free", title: "Pages", text: `Text ${i}` }));
+  const answers = await all(client.addBooks("pages", books));
+  assert.deepEqual(answers.map(({ line, outcome }) => [line, outcome]), books.map((_, i) => [i + 1, "added"]));
+  assert.deepEqual((await all(client.books("pages"))).map(({ id }) => id), books.map(({ id }) => id));
+  assert.equal((await all(client.findBooks({ title: "pages", library: "pages" }))).length, books.length);
+  assert.ok((await all(client.libraries())).some(({ library }) => library === "pages"));
+});
+
+test("checks of texts and files", async () => {
+  const [, seed] = seeds;
+  await client.putBook("checks", "1", { rights: "protected", text: prose(seed) });
+  const part = prose(seed).slice(9_000).toUpperCase();
+  const report = await client.check({ text: part, library: "checks" });
+  assert.equal(report.verdict, "protected");
+  assert.equal(report.matches[0]?.book.id, "1");
+  const ofFile = await client.checkFile(new Blob([part]), { library: "checks", recipes: "hardened,released", limit: 0, detail: false });
+  assert.deepEqual([ofFile.verdict, ofFile.recipes, ofFile.matches], ["protected", ["hardened", "released"], []]);
+  assert.deepEqual(await client.trustLibrary("checks", false), { trusted: false });
+  assert.equal((await client.check({ text: part, library: "checks" })).verdict, "unknown");
+});
+
+test("a batch is answered in its order", async () => {
+  const [, , seed] = seeds;
+  await client.putBook("batch", "1", { rights: "protected", text: prose(seed) });
+  // More than what is sent at once, and lines that are larger than that.
+  const texts = [...Array.from({ length: 100 }, (_, i) => prose(seed).slice(0, 1_000 * (i % 24))), prose(7, 30_000)];
+  const questions = [...texts.map((text, i) => ({ text, ref: `${i}\u2028`, library: "batch" })), { ref: "neither" }];
+  const answers = await all(client.checkBatch(questions));
+  assert.deepEqual(answers.map(({ line, ref }) => [line, ref]), questions.map(({ ref }, i) => [i + 1, ref]));
+  assert.equal(answers.at(-1)?.problem?.status, 400);
+  assert.deepEqual(answers[20]?.report, await client.check({ text: texts[20]!, library: "batch" }));
+});
+
+test("decisions", async () => {
+  const { filed } = await client.check({ text: prose(3), record: true, name: "upload.txt" });
+  const decision = await client.decide({ check: filed!, ruling: "refused", reason: "a copy" });
+  assert.deepEqual(await client.decision(decision.id), decision);
+  assert.deepEqual((await all(client.decisions({ digest: decision.digest }))).map(({ ruling }) => ruling), ["checked", "refused"]);
+});
+
+test("jobs", async () => {
+  const { id } = await client.startJob({ kind: "verify" });
+  let job;
+  do job = await client.job(id);
+  while (job.state === "running");
+  assert.equal(job.state, "done");
+  assert.ok((await all(client.jobs())).some((one) => one.id === id));
+});
+
+/** A server that answers in this way. */
+async function serve(answer: RequestListener): Promise<{ url: string; server: Server }> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
+}
+
+test("events of a webhook are signed", async () => {
+  const [, , , seed] = seeds;
+  let receive: (came: { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> }) => void;
+  const came = new Promise<Parameters<typeof receive>[0]>((resolve) => (receive = resolve));
+  const receiver = await serve(async (request, response) => {
+    receive({ headers: request.headers as Record<string, string>, body: new Uint8Array(await buffer(request)) });
+    response.writeHead(204).end();
+  });
+  await client.putBook("hooked", "original", { rights: "protected", text: prose(seed) });
+  const { secret } = await client.putWebhook("hooked", receiver.url);
+  await client.putBook("hooked", "copy", { rights: "protected", text: prose(seed) });
+  const { headers, body } = await came;
+  assert.deepEqual((await all(client.webhooks())).map((webhook) => webhook.url), [receiver.url]);
+  await client.deleteWebhook("hooked");
+  receiver.server.close();
+  const event = await verifyWebhook(secret, headers, body);
+  assert.deepEqual([event.type, event.data.book.id, event.data.report.matches[0]?.book.id], ["book.matched", "copy", "original"]);
+  await assert.rejects(verifyWebhook("whsec_AAAA", headers, body), SignatureError);
+  await assert.rejects(verifyWebhook(secret, headers, `${new TextDecoder().decode(body)} `), SignatureError);
+  await assert.rejects(verifyWebhook(secret, {}, body), SignatureError);
+  await assert.rejects(verifyWebhook(secret, { ...headers, "webhook-timestamp": "1614265330" }, body), /300 seconds/);
+  await assert.rejects(verifyWebhook("secret!", headers, body), TypeError);
+});
+
+test("a call waits and is made again, but not for ever", async () => {
+  const answers = [
+    [429, { "retry-after": "0" }, ""],
+    [503, { "retry-after": "0" }, ""],
+    [200, {}, '{"books": []}'],
+    [429, { "retry-after": "3600" }, ""],
+    [502, {}, "<h1>Bad Gateway</h1>"],
+  ] as const;
+  let at = 0;
+  const other = await serve((_, response) => {
+    const [status, headers, body] = answers[at++]!;
+    response.writeHead(status, headers).end(body);
+  });
+  const client = new Client(other.url);
+  assert.deepEqual(await all(client.books("mine")), []);
+  await assert.rejects(client.book("mine", "1"), { code: "unknown", status: 429, retryAfter: 3600 });
+  await assert.rejects(client.book("mine", "1"), /answered 502 Bad Gateway: <h1>Bad Gateway<\/h1>/);
+  assert.equal(at, answers.length);
+  other.server.close();
+});
+
+test("any other call, and a wrong key", async () => {
+  assert.equal((await (await client.request("GET", "/healthz")).json()).status, "ok");
+  await assert.rejects(all(new Client(url, { key: "lap_wrong" }).libraries()), refused("bad_key"));
+});
