@@ -1,43 +1,23 @@
 // The client, against a server.
 import assert from "node:assert/strict";
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { buffer } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { ApiError, Client, SignatureError, verifyWebhook, type Schemas } from "lapidary-client";
 
-const program = process.env.LAPIDARY!;
-const folder = mkdtempSync(`${tmpdir()}/lapidary-client-`);
-let server: ChildProcess, client: Client, url: string, key: string;
+import { prose, start } from "./server.js";
 
-/** A made-up book. */
-const prose = (seed: number, words = 4_000) => Array.from({ length: words }, (_, i) => `${(Math.imul(i + 1, seed) >>> 0).toString(36)}stone`).join(" ");
 const seeds = [2654435761, 40503, 2246822519, 3266489917] as const;
+let server: Awaited<ReturnType<typeof start>>, client: Client;
 
 before(async () => {
-  const data = ["--data", `${folder}/catalogue`];
-  key = execFileSync(program, ["keys", "add", ...data, "--role", "admin", "client"], { stdio: ["ignore", "pipe", "ignore"] }).toString().trim();
-  server = spawn(program, ["serve", ...data, "--listen", "127.0.0.1:0", "--private-webhooks"], { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  url = await new Promise((resolve, reject) => {
-    server.stderr!.on("data", (some) => {
-      said += some;
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
-      if (found) resolve(found[0]);
-    });
-    server.on("exit", () => reject(new Error(said)));
-  });
-  client = new Client(url, { key });
+  server = await start();
+  client = new Client(server.url, { key: server.key });
 });
 
-after(() => {
-  server.kill();
-  rmSync(folder, { recursive: true });
-});
+after(() => server.stop());
 
 async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
   const list = [];
@@ -185,5 +165,5 @@ test("a call waits and is made again, but not for ever", async () => {
 
 test("any other call, and a wrong key", async () => {
   assert.equal((await (await client.request("GET", "/healthz")).json()).status, "ok");
-  await assert.rejects(all(new Client(url, { key: "lap_wrong" }).libraries()), refused("bad_key"));
+  await assert.rejects(all(new Client(server.url, { key: "lap_wrong" }).libraries()), refused("bad_key"));
 });
