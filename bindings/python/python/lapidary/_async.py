@@ -1,4 +1,4 @@
-"""The client. generate.py writes _sync.py from this file."""
+"""The client. generate.py writes `_sync.py` from `_async.py`."""
 
 from __future__ import annotations
 
