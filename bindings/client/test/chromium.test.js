@@ -34,7 +34,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   site?.close();
-  server?.stop();
+  await server?.stop();
 });
 
 test("a page adds and checks books", { skip }, async () => {

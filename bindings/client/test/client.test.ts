@@ -1,10 +1,10 @@
 // The client, against a server.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { after, before, test } from "node:test";
+import { after, before, test, type TestContext } from "node:test";
 import { ApiError, Client, SignatureError, verifyWebhook, type Schemas } from "lapidary-client";
 
 import { prose, start } from "./server.js";
@@ -17,7 +17,7 @@ before(async () => {
   client = new Client(server.url, { key: server.key });
 });
 
-after(() => server.stop());
+after(() => server?.stop());
 
 async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
   const list = [];
@@ -111,28 +111,31 @@ test("jobs", async () => {
   assert.ok((await all(client.jobs())).some((one) => one.id === id));
 });
 
-/** A server that answers in this way. */
-async function serve(answer: RequestListener): Promise<{ url: string; server: Server }> {
+/** The URL of a server that answers in this way until the test ends. */
+async function serve(context: TestContext, answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, "127.0.0.1");
+  context.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await once(server, "listening");
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, server };
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-test("events of a webhook are signed", async () => {
+test("events of a webhook are signed", async (context) => {
   const [, , , seed] = seeds;
   let receive: (came: { headers: Record<string, string>; body: Uint8Array<ArrayBuffer> }) => void;
   const came = new Promise<Parameters<typeof receive>[0]>((resolve) => (receive = resolve));
-  const receiver = await serve(async (request, response) => {
+  const receiver = await serve(context, async (request, response) => {
     receive({ headers: request.headers as Record<string, string>, body: new Uint8Array(await buffer(request)) });
     response.writeHead(204).end();
   });
   await client.putBook("hooked", "original", { rights: "protected", text: prose(seed) });
-  const { secret } = await client.putWebhook("hooked", receiver.url);
+  const { secret } = await client.putWebhook("hooked", receiver);
   await client.putBook("hooked", "copy", { rights: "protected", text: prose(seed) });
   const { headers, body } = await came;
-  assert.deepEqual((await all(client.webhooks())).map((webhook) => webhook.url), [receiver.url]);
+  assert.deepEqual((await all(client.webhooks())).map((webhook) => webhook.url), [receiver]);
   await client.deleteWebhook("hooked");
-  receiver.server.close();
   const event = await verifyWebhook(secret, headers, body);
   assert.deepEqual([event.type, event.data.book.id, event.data.report.matches[0]?.book.id], ["book.matched", "copy", "original"]);
   await assert.rejects(verifyWebhook("whsec_AAAA", headers, body), SignatureError);
@@ -142,7 +145,7 @@ test("events of a webhook are signed", async () => {
   await assert.rejects(verifyWebhook("secret!", headers, body), TypeError);
 });
 
-test("a call waits and is made again, but not for ever", async () => {
+test("a call waits and is made again, but not for ever", async (context) => {
   const answers = [
     [429, { "retry-after": "0" }, ""],
     [503, { "retry-after": "0" }, ""],
@@ -151,16 +154,15 @@ test("a call waits and is made again, but not for ever", async () => {
     [502, {}, "<h1>Bad Gateway</h1>"],
   ] as const;
   let at = 0;
-  const other = await serve((_, response) => {
+  const other = await serve(context, (_, response) => {
     const [status, headers, body] = answers[at++]!;
     response.writeHead(status, headers).end(body);
   });
-  const client = new Client(other.url);
+  const client = new Client(other);
   assert.deepEqual(await all(client.books("mine")), []);
   await assert.rejects(client.book("mine", "1"), { code: "unknown", status: 429, retryAfter: 3600 });
   await assert.rejects(client.book("mine", "1"), /answered 502 Bad Gateway: <h1>Bad Gateway<\/h1>/);
   assert.equal(at, answers.length);
-  other.server.close();
 });
 
 test("any other call, and a wrong key", async () => {
