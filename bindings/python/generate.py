@@ -13,7 +13,7 @@ SYNC = [
     (r"\bawait ", ""),
     (r"\bAsync(Client|Iterator)\b", r"\1"),
     (r"\b__a(enter|exit)__\b", r"__\1__"),
-    (r"\ba(iter_bytes|read|close)\b", r"\1"),
+    (r"\baclose\b", "close"),
     (r"\basyncio\b", "time"),
 ]
 TYPED_DICTS = [

@@ -117,12 +117,15 @@ export class Client {
     }
   }
 
-  /** The answers to the lines of a stream. */
+  /**
+   * The answers to the lines of a stream. Those of a piece are read at once: the time that a caller works on an answer is not that of the
+   * call, and the server closes a connection over which it cannot send.
+   */
   async *#lines<Answer extends { line: number }>(path: string, entries: Iterable<object>, query?: object): AsyncGenerator<Answer, void> {
     let before = 0;
     for (const piece of pieces(entries)) {
       const response = await this.request("POST", path, { query, headers: LINES, body: piece.join("") });
-      for await (const line of linesOf(response)) {
+      for (const line of (await response.text()).trimEnd().split("\n")) {
         const answer: Answer = JSON.parse(line);
         yield { ...answer, line: answer.line + before };
       }
@@ -320,20 +323,4 @@ function* pieces(entries: Iterable<object>): Generator<string[], void> {
     size += bytes;
   }
   if (piece.length) yield piece;
-}
-
-async function* linesOf(response: Response): AsyncGenerator<string, void> {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      const lines = (rest + value).split("\n");
-      rest = lines.pop()!;
-      yield* lines;
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
-  }
 }

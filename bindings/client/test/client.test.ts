@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { after, before, test, type TestContext } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { ApiError, Client, SignatureError, verifyWebhook, type Schemas } from "lapidary-client";
 
 import { prose, start } from "./server.js";
@@ -163,6 +164,19 @@ test("a call waits and is made again, but not for ever", async (context) => {
   await assert.rejects(client.book("mine", "1"), { code: "unknown", status: 429, retryAfter: 3600 });
   await assert.rejects(client.book("mine", "1"), /answered 502 Bad Gateway: <h1>Bad Gateway<\/h1>/);
   assert.equal(at, answers.length);
+});
+
+test("who reads answers slowly gets them all", async (context) => {
+  // More than what the buffers of a connection hold.
+  const answers = Array.from({ length: 32 }, (_, i) => `${JSON.stringify({ line: i + 1, ref: "x".repeat(2 ** 20) })}\n`);
+  const other = await serve(context, (_, response) => response.end(answers.join("")));
+  const client = new Client(other, { timeout: 5_000 });
+  const lines = [];
+  for await (const { line } of client.checkBatch(answers.map(() => ({ text: "A text." })))) {
+    if (line === 1) await setTimeout(5_500);
+    lines.push(line);
+  }
+  assert.deepEqual(lines, answers.map((_, i) => i + 1));
 });
 
 test("any other call, and a wrong key", async () => {

@@ -225,7 +225,7 @@ class Signatures(unittest.TestCase):
             lapidary.verify_webhook("secret!", self.HEADERS, self.BODY)
 
 
-class Refusals(unittest.TestCase):
+class Answers(unittest.TestCase):
     """Answers that are hard to get from a server."""
 
     def answers(self, *given: Callable[[http.server.BaseHTTPRequestHandler], None]) -> str:
@@ -233,6 +233,10 @@ class Refusals(unittest.TestCase):
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                left.pop(0)(self)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
                 left.pop(0)(self)
 
             def log_message(self, *_: object) -> None:
@@ -256,6 +260,21 @@ class Refusals(unittest.TestCase):
         with Client(self.answers(answer(502, {}, b"<h1>Bad Gateway</h1>"))) as client:
             with self.assertRaisesRegex(ApiError, "answered 502 Bad Gateway: <h1>Bad Gateway</h1>"):
                 client.book("mine", "1")
+
+    def test_who_reads_answers_slowly_keeps_no_server_waiting(self) -> None:
+        sent = threading.Event()
+        # More than what the buffers of a connection hold.
+        body = b"".join(b'{"line": %d, "ref": "%s"}\n' % (line, b"x" * 2**20) for line in range(1, 33))
+
+        def send(handler: http.server.BaseHTTPRequestHandler) -> None:
+            answer(200, {}, body)(handler)
+            sent.set()
+
+        with Client(self.answers(send)) as client:
+            answers = client.check_batch([{"text": "A text."}] * 32)
+            self.assertEqual(next(answers)["line"], 1)
+            self.assertTrue(sent.wait(10))
+            self.assertEqual([answer["line"] for answer in answers], list(range(2, 33)))
 
     def test_a_server_that_is_not_there(self) -> None:
         with Client("http://127.0.0.1:9") as client, self.assertRaises(httpx.TransportError):

@@ -44,19 +44,12 @@ class AsyncClient:
 
     async def request(self, method: str, path: str, **sent: Any) -> httpx.Response:
         """Makes any call, such as one without a method here. `sent` is what httpx sends: `params`, `json`, `content`, `headers`."""
-        response = await self._begin(method, path, **sent)
-        await response.aread()
-        return response
-
-    async def _begin(self, method: str, path: str, **sent: Any) -> httpx.Response:
-        """The response to a call, whose body is still to be read."""
         request = self._http.build_request(method, path, **sent)
         left = self._retries
         while True:
-            response = await self._http.send(request, stream=True)
+            response = await self._http.send(request)
             if response.is_success:
                 return response
-            await response.aread()
             error = error_of(response)
             if left == 0 or error.retry_after is None or error.retry_after > self._timeout:
                 raise error
@@ -78,18 +71,16 @@ class AsyncClient:
                 return
 
     async def _lines(self, path: str, entries: Iterable[Mapping[str, Any]], parameters: Mapping[str, Any]) -> AsyncIterator[Any]:
-        """The answers to the lines of a stream."""
+        """The answers to the lines of a stream. Those of a piece are read at once: the server closes a connection over which it cannot
+        send, which would be so while a caller works on an answer."""
         before = 0
         for piece in pieces(entries):
             headers = {"content-type": "application/x-ndjson"}
-            response = await self._begin("POST", path, content=b"".join(piece), headers=headers, params=given(parameters))
-            try:
-                async for line in _lines_of(response):
-                    answer = json.loads(line)
-                    answer["line"] += before
-                    yield answer
-            finally:
-                await response.aclose()
+            response = await self.request("POST", path, content=b"".join(piece), headers=headers, params=given(parameters))
+            for line in response.content.splitlines():
+                answer = json.loads(line)
+                answer["line"] += before
+                yield answer
             before += len(piece)
 
     # Checks
@@ -252,12 +243,3 @@ class AsyncClient:
         """All webhooks."""
         async for webhook in self._pages("/v1/webhooks", "webhooks", {}):
             yield webhook
-
-
-async def _lines_of(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The lines of a response. Those of httpx would end at U+2028, too, which JSON may contain."""
-    rest = b""
-    async for piece in response.aiter_bytes():
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            yield line
