@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 from typing import Self
 
@@ -33,18 +34,21 @@ class Server:
         made = subprocess.run([PROGRAM, "keys", "add", *data, "--role", "admin", "python"], check=True, capture_output=True, text=True)
         self.key = made.stdout.split()[-1]
         command = [PROGRAM, "serve", *data, "--listen", "127.0.0.1:0", *self._options]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        # A file, because nobody reads a pipe while the tests run.
+        self._log = self.path / "log"
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(command, stderr=log)
         self.url = self._address()
         return self
 
     def _address(self) -> str:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                return found[0]
-        raise AssertionError(f"the server ended with status {self._process.wait()}")
+        while self._process.poll() is None:
+            if found := re.search(r"(http://127\.0\.0\.1:\d+)\n", self._log.read_text()):
+                return found[1]
+            time.sleep(0.01)
+        raise AssertionError(self._log.read_text())
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.communicate()
+        self._process.wait()
         self._folder.cleanup()

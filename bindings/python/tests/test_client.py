@@ -77,7 +77,7 @@ class Books(OfServer):
                 self.assertIsNone(code)
             except ApiError as refused:
                 self.assertEqual(refused.status, code)
-        with self.assertRaises(ApiError):
+        with self.assertRaisesRegex(ApiError, "412"):
             client.delete_book(library, "4", if_match='"other"')
 
     def test_ids_of_any_characters(self) -> None:
