@@ -301,11 +301,18 @@ async function errorOf(response: Response): Promise<ApiError> {
   return new ApiError(await problemOf(response), /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined);
 }
 
+/** The problem that the server tells. What something on the way tells may lack fields, or be cut off. */
 async function problemOf(response: Response): Promise<Problem> {
-  if (response.headers.get("content-type")?.startsWith("application/problem+json")) return response.json();
   const { status, statusText, url } = response;
-  const detail = `${url} answered ${status} ${statusText}: ${(await response.text()).slice(0, 200)}`;
-  return { type: "about:blank", title: statusText, status, code: "unknown", detail };
+  const text = await response.text();
+  const detail = `${url} answered ${status} ${statusText}: ${text.slice(0, 200)}`;
+  const problem = { type: "about:blank", title: statusText, status, code: "unknown", detail };
+  if (!response.headers.get("content-type")?.startsWith("application/problem+json")) return problem;
+  try {
+    return { ...problem, ...JSON.parse(text) };
+  } catch {
+    return problem;
+  }
 }
 
 /** Lines of JSON, as many at a time as can be sent at once. */

@@ -153,6 +153,8 @@ test("a call waits and is made again, but not for ever", async (context) => {
     [200, {}, '{"books": []}'],
     [429, { "retry-after": "3600" }, ""],
     [502, {}, "<h1>Bad Gateway</h1>"],
+    [502, { "content-type": "application/problem+json" }, '{"detail": "Ask again."}'],
+    [502, { "content-type": "application/problem+json" }, '{"detail"'],
   ] as const;
   let at = 0;
   const other = await serve(context, (_, response) => {
@@ -163,6 +165,8 @@ test("a call waits and is made again, but not for ever", async (context) => {
   assert.deepEqual(await all(client.books("mine")), []);
   await assert.rejects(client.book("mine", "1"), { code: "unknown", status: 429, retryAfter: 3600 });
   await assert.rejects(client.book("mine", "1"), /answered 502 Bad Gateway: <h1>Bad Gateway<\/h1>/);
+  await assert.rejects(client.book("mine", "1"), { code: "unknown", message: "Ask again. (502 unknown)" });
+  await assert.rejects(client.book("mine", "1"), /answered 502 Bad Gateway: {"detail"/);
   assert.equal(at, answers.length);
 });
 

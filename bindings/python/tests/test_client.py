@@ -261,6 +261,13 @@ class Answers(unittest.TestCase):
             with self.assertRaisesRegex(ApiError, "answered 502 Bad Gateway: <h1>Bad Gateway</h1>"):
                 client.book("mine", "1")
 
+    def test_problem_documents_of_others(self) -> None:
+        kind = {"content-type": "application/problem+json"}
+        for body, told in [(b'{"title": "No", "detail": "Ask again."}', "^Ask again. "), (b'{"title"', "answered 502"), (b"[1]", "answered 502")]:
+            with Client(self.answers(answer(502, kind, body))) as client, self.assertRaisesRegex(ApiError, told) as refused:
+                client.book("mine", "1")
+            self.assertEqual((refused.exception.status, refused.exception.code), (502, "unknown"))
+
     def test_who_reads_answers_slowly_keeps_no_server_waiting(self) -> None:
         sent = threading.Event()
         # More than what the buffers of a connection hold.

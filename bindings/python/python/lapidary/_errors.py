@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 import httpx
 
 from .models import Problem, Report
@@ -48,13 +50,15 @@ def error_of(response: httpx.Response) -> ApiError:
 
 
 def _problem(response: httpx.Response) -> Problem:
-    if response.headers.get("content-type", "").startswith("application/problem+json"):
-        problem: Problem = response.json()
-        return problem
-    return {
+    """The problem that the server tells. What something on the way tells may lack fields, or be cut off."""
+    problem: Problem = {
         "type": "about:blank",
         "title": response.reason_phrase,
         "status": response.status_code,
         "code": "unknown",
         "detail": f"{response.url} answered {response.status_code} {response.reason_phrase}: {response.text[:200]}",
     }
+    if response.headers.get("content-type", "").startswith("application/problem+json"):
+        with suppress(ValueError, TypeError):
+            problem.update(response.json())
+    return problem
