@@ -220,9 +220,16 @@ class Signatures(unittest.TestCase):
             with mock.patch("time.time", return_value=now), self.assertRaisesRegex(lapidary.SignatureError, "300 seconds"):
                 lapidary.verify_webhook(self.SECRET, self.HEADERS, self.BODY)
 
+    def test_headers_of_any_content(self) -> None:
+        for header in [{"Timestamp": "9" * 400}, {"Timestamp": "now"}, {"Id": "\udcff"}, {"Signature": "\udcff"}]:
+            headers = self.HEADERS | {f"Webhook-{name}": value for name, value in header.items()}
+            with mock.patch("time.time", return_value=1614265330), self.assertRaises(lapidary.SignatureError):
+                lapidary.verify_webhook(self.SECRET, headers, self.BODY)
+
     def test_secrets_that_are_none(self) -> None:
-        with mock.patch("time.time", return_value=1614265330), self.assertRaisesRegex(ValueError, "whsec_"):
-            lapidary.verify_webhook("secret!", self.HEADERS, self.BODY)
+        for secret in ["secret!", "", "whsec_", "whsec_ä"]:
+            with mock.patch("time.time", return_value=1614265330), self.assertRaisesRegex(ValueError, "whsec_"):
+                lapidary.verify_webhook(secret, self.HEADERS, self.BODY)
 
 
 class Answers(unittest.TestCase):
@@ -263,7 +270,8 @@ class Answers(unittest.TestCase):
 
     def test_problem_documents_of_others(self) -> None:
         kind = {"content-type": "application/problem+json"}
-        for body, told in [(b'{"title": "No", "detail": "Ask again."}', "^Ask again. "), (b'{"title"', "answered 502"), (b"[1]", "answered 502")]:
+        cases = [(b'{"title": "No", "detail": "Ask again."}', "^Ask again. "), (b'{"title"', "answered 502"), (b"[1]", "answered 502")]
+        for body, told in cases:
             with Client(self.answers(answer(502, kind, body))) as client, self.assertRaisesRegex(ApiError, told) as refused:
                 client.book("mine", "1")
             self.assertEqual((refused.exception.status, refused.exception.code), (502, "unknown"))
