@@ -1,7 +1,7 @@
 import type { components, operations } from "./api.js";
 
 export { SignatureError, verifyWebhook } from "./webhook.js";
-export type { WebhookEvent } from "./webhook.js";
+export type { ReceivedHeaders, WebhookEvent } from "./webhook.js";
 
 /** What is sent and answered, by its name in the API's description: `Schemas["Report"]`. */
 export type Schemas = components["schemas"];

@@ -23,16 +23,18 @@ export class SignatureError extends Error {
   override name = "SignatureError";
 }
 
+/** The headers of a request, as `fetch` and Node.js have them. */
+export type ReceivedHeaders = Headers | Record<string, string | string[] | undefined>;
+
 /**
- * The event in a request to a webhook, if its signature (Standard Webhooks) is right and it was sent in the last five minutes. `secret` is that
- * of `putWebhook`, `headers` and `body` are those of the request as it came. The same event can come more than once, then with the same
- * header `webhook-id`.
+ * The event in a request to a webhook, if its signature (Standard Webhooks) is right and it was sent in the last five minutes. `secret` is
+ * that of `putWebhook`, `headers` and `body` are those of the request as it came. The same event can come more than once, then with the
+ * same header `webhook-id`.
  *
  * @throws {SignatureError}
  */
-export async function verifyWebhook(secret: string, headers: Headers | Record<string, string>, body: string | Uint8Array<ArrayBuffer>): Promise<WebhookEvent> {
-  const named = new Headers(headers);
-  const [id, at, signatures] = ["id", "timestamp", "signature"].map((name) => named.get(`webhook-${name}`));
+export async function verifyWebhook(secret: string, headers: ReceivedHeaders, body: string | Uint8Array): Promise<WebhookEvent> {
+  const [id, at, signatures] = ["id", "timestamp", "signature"].map((name) => header(headers, `webhook-${name}`));
   if (!id || !at || !signatures) {
     throw new SignatureError("the request has no headers webhook-id, webhook-timestamp and webhook-signature");
   }
@@ -40,7 +42,7 @@ export async function verifyWebhook(secret: string, headers: Headers | Record<st
   if (!(Math.abs(Date.now() / 1000 - Number(at)) <= TOLERANCE)) {
     throw new SignatureError(`the request was sent more than ${TOLERANCE} seconds ago, or the clocks differ by more`);
   }
-  const content = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const content = typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   const signed = await new Blob([`${id}.${at}.`, content]).arrayBuffer();
   const key = await crypto.subtle.importKey("raw", keyOf(secret), { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   for (const signature of signatures.split(" ")) {
@@ -48,6 +50,11 @@ export async function verifyWebhook(secret: string, headers: Headers | Record<st
     if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, signed))) return JSON.parse(new TextDecoder().decode(content));
   }
   throw new SignatureError("the signature is not that of this body and secret");
+}
+
+function header(headers: ReceivedHeaders, name: string): string | undefined {
+  const value = headers instanceof Headers ? headers.get(name) : Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
+  return value?.toString();
 }
 
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
