@@ -87,6 +87,10 @@ export class Client {
 
   /** Makes any call, such as one without a method here. */
   async request(method: string, path: string, { query = {}, headers = {}, ...sent }: Sent = {}): Promise<Response> {
+    if (path.split(/[?#]/)[0]!.split("/").some((part) => part === "." || part === "..")) {
+      // Dots cannot be escaped: the URL would be that of something else.
+      throw new TypeError("a URL cannot contain a name that is `.` or `..`; use the command line or another client");
+    }
     const url = this.#url + path + written(query);
     for (let left = this.#retries; ; left--) {
       const signal = AbortSignal.timeout(this.#timeout);
@@ -139,8 +143,8 @@ export class Client {
   }
 
   /** Checks a file of any format. */
-  checkFile(file: Blob | Uint8Array<ArrayBuffer>, query?: Query<"check">): Promise<Report> {
-    return this.#json("POST", "/v1/checks", { query, headers: FILE, body: file });
+  checkFile(file: Blob | Uint8Array, query?: Query<"check">): Promise<Report> {
+    return this.#json("POST", "/v1/checks", { query, headers: FILE, body: file as BodyInit });
   }
 
   /** Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others. */
@@ -165,11 +169,11 @@ export class Client {
   putBookFile(
     library: string,
     id: string,
-    file: Blob | Uint8Array<ArrayBuffer>,
+    file: Blob | Uint8Array,
     query: Query<"put_book">,
     conditions?: Conditions,
   ): Promise<Schemas["Added"]> {
-    const sent = { query, headers: { ...headersOf(conditions), ...FILE }, body: file };
+    const sent = { query, headers: { ...headersOf(conditions), ...FILE }, body: file as BodyInit };
     return this.#json("PUT", pathOf("libraries", library, "books", id), sent);
   }
 
@@ -273,11 +277,7 @@ export class Client {
   }
 }
 
-/** Dots cannot be escaped: the URL would be that of something else. */
 function pathOf(...parts: (string | number)[]): string {
-  if (parts.some((part) => part === "." || part === "..")) {
-    throw new TypeError("a URL cannot contain a name that is `.` or `..`; use the command line or another client");
-  }
   return `/v1/${parts.map(encodeURIComponent).join("/")}`;
 }
 
