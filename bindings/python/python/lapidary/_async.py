@@ -94,10 +94,9 @@ class AsyncClient:
         report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **file_body(file))
         return report
 
-    async def check_batch(self, questions: Iterable[models.Question]) -> AsyncIterator[models.CheckAnswer]:
+    def check_batch(self, questions: Iterable[models.Question]) -> AsyncIterator[models.CheckAnswer]:
         """Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others."""
-        async for answer in self._lines("/v1/checks:batch", questions, {}):
-            yield answer
+        return self._lines("/v1/checks:batch", questions, {})
 
     # Books
 
@@ -132,13 +131,12 @@ class AsyncClient:
         added = await self._json("PUT", path, params={**gate, **about}, content=body["content"], headers=headers)
         return added
 
-    async def add_books(
+    def add_books(
         self, library: str, books: Iterable[models.Fed], *, unless: models.Unless | None = None, keep_text: bool | None = None
     ) -> AsyncIterator[models.FeedAnswer]:
         """Adds any number of books. Each has an answer, in their order, once it is on disk. Sending the same again changes nothing."""
         parameters = {"unless": unless, "keep_text": keep_text}
-        async for answer in self._lines(path_of("libraries", library, "books"), books, parameters):
-            yield answer
+        return self._lines(path_of("libraries", library, "books"), books, parameters)
 
     async def book(self, library: str, id: str) -> models.Record:
         """A book."""
@@ -166,25 +164,22 @@ class AsyncClient:
         report: models.Report = await self._json("GET", path_of("libraries", library, "matches", id))
         return report
 
-    async def books(self, library: str) -> AsyncIterator[models.Record]:
+    def books(self, library: str) -> AsyncIterator[models.Record]:
         """The books of a library."""
-        async for record in self._pages(path_of("libraries", library, "books"), "books", {}):
-            yield record
+        return self._pages(path_of("libraries", library, "books"), "books", {})
 
-    async def find_books(
+    def find_books(
         self, *, identifier: str | None = None, title: str | None = None, author: str | None = None, library: str | None = None
     ) -> AsyncIterator[models.Record]:
         """The books with an identifier, or with these words in the title or in the names of the authors."""
         parameters = {"identifier": identifier, "title": title, "author": author, "library": library}
-        async for record in self._pages("/v1/books", "books", parameters):
-            yield record
+        return self._pages("/v1/books", "books", parameters)
 
     # Libraries
 
-    async def libraries(self) -> AsyncIterator[models.LibraryListing]:
+    def libraries(self) -> AsyncIterator[models.LibraryListing]:
         """All libraries."""
-        async for library in self._pages("/v1/libraries", "libraries", {}):
-            yield library
+        return self._pages("/v1/libraries", "libraries", {})
 
     async def trust_library(self, library: str, trusted: bool) -> models.LibraryTrust:
         """Sets whether the books of a library decide in what others are told."""
@@ -203,13 +198,12 @@ class AsyncClient:
         found: models.Decision = await self._json("GET", path_of("decisions", id))
         return found
 
-    async def decisions(
+    def decisions(
         self, *, digest: str | None = None, library: str | None = None, book: str | None = None, day: str | None = None
     ) -> AsyncIterator[models.Decision]:
         """Filed checks and decisions, oldest first: of a text, of a book, or of a day."""
         parameters = {"digest": digest, "library": library, "book": book, "day": day}
-        async for decision in self._pages("/v1/decisions", "decisions", parameters):
-            yield decision
+        return self._pages("/v1/decisions", "decisions", parameters)
 
     # Jobs
 
@@ -223,10 +217,9 @@ class AsyncClient:
         job: models.Job = await self._json("GET", path_of("jobs", id))
         return job
 
-    async def jobs(self) -> AsyncIterator[models.Job]:
+    def jobs(self) -> AsyncIterator[models.Job]:
         """All jobs, the newest first."""
-        async for job in self._pages("/v1/jobs", "jobs", {}):
-            yield job
+        return self._pages("/v1/jobs", "jobs", {})
 
     # Webhooks
 
@@ -239,7 +232,6 @@ class AsyncClient:
         """Stops that."""
         await self.request("DELETE", path_of("libraries", library, "webhook"))
 
-    async def webhooks(self) -> AsyncIterator[models.Webhook]:
+    def webhooks(self) -> AsyncIterator[models.Webhook]:
         """All webhooks."""
-        async for webhook in self._pages("/v1/webhooks", "webhooks", {}):
-            yield webhook
+        return self._pages("/v1/webhooks", "webhooks", {})
