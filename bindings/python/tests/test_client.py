@@ -57,6 +57,10 @@ class Books(OfServer):
         self.assertEqual(refused.exception.report["matches"][0]["book"]["id"], "original")
         copy = client.put_book(library, "copy", rights="free", text=prose(2).upper(), unless="protected", except_=["original"])
         self.assertEqual(copy["outcome"], "added")
+        books: list[models.Fed] = [{"id": "copy 2", "rights": "free", "text": prose(2).upper()}]
+        for outcome, but in [("refused", []), ("added", ["original"])]:
+            answers = client.add_books(library, books, unless="protected", except_=but)
+            self.assertEqual([answer["outcome"] for answer in answers], [outcome])
 
     def test_files(self) -> None:
         client, library = self.client, self.id()

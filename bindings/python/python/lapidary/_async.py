@@ -21,9 +21,9 @@ class AsyncClient:
     """A client of a Lapidary server: each method makes a call of its API, and has its name. Answers are the JSON of the server, with the
     types in `lapidary.models`.
 
-    `key` is by default that in the environment variable LAPIDARY_KEY. `timeout` is in seconds. A call that is to wait at most that long
-    (429, 503) is made again, up to `retries` times. Raises `ApiError` for what the server refuses, and `httpx.TransportError` if it cannot
-    be reached.
+    `key` is by default that in the environment variable LAPIDARY_KEY. `timeout` is for how many seconds a connection may stand still. A
+    call that is to wait at most that long (429, 503) is made again, up to `retries` times. Raises `ApiError` for what the server refuses,
+    and `httpx.TransportError` if it cannot be reached.
     """
 
     def __init__(self, url: str, key: str | None = None, *, timeout: float = 60, retries: int = 2) -> None:
@@ -132,10 +132,16 @@ class AsyncClient:
         return added
 
     def add_books(
-        self, library: str, books: Iterable[models.Fed], *, unless: models.Unless | None = None, keep_text: bool | None = None
+        self,
+        library: str,
+        books: Iterable[models.Fed],
+        *,
+        unless: models.Unless | None = None,
+        except_: Sequence[str] | Literal["same-library"] = (),
+        keep_text: bool | None = None,
     ) -> AsyncIterator[models.FeedAnswer]:
         """Adds any number of books. Each has an answer, in their order, once it is on disk. Sending the same again changes nothing."""
-        parameters = {"unless": unless, "keep_text": keep_text}
+        parameters = {"unless": unless, "except": except_, "keep_text": keep_text}
         return self._lines(path_of("libraries", library, "books"), books, parameters)
 
     async def book(self, library: str, id: str) -> models.Record:
