@@ -6,7 +6,8 @@ export type { ReceivedHeaders, WebhookEvent } from "./webhook.js";
 /** What is sent and answered, by its name in the API's description: `Schemas["Report"]`. */
 export type Schemas = components["schemas"];
 export type Report = Schemas["Report"];
-export type Problem = Schemas["Problem"];
+/** Its code may also be that of a newer server, or `unknown`. */
+export type Problem = Omit<Schemas["Problem"], "code"> & { code: string };
 /** The parameters of the query of a call. */
 export type Query<Call extends keyof operations> = NonNullable<operations[Call]["parameters"]["query"]>;
 /** All parameters but those that lists are paged by. */

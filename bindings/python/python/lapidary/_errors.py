@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any, cast
 
 import httpx
 
@@ -51,7 +52,7 @@ def error_of(response: httpx.Response) -> ApiError:
 
 def _problem(response: httpx.Response) -> Problem:
     """The problem that the server tells. What something on the way tells may lack fields, or be cut off."""
-    problem: Problem = {
+    problem: dict[str, Any] = {
         "type": "about:blank",
         "title": response.reason_phrase,
         "status": response.status_code,
@@ -61,4 +62,4 @@ def _problem(response: httpx.Response) -> Problem:
     if response.headers.get("content-type", "").startswith("application/problem+json"):
         with suppress(ValueError, TypeError):
             problem.update(response.json())
-    return problem
+    return cast(Problem, problem)
