@@ -104,11 +104,18 @@ impl Condition {
 }
 
 impl Record {
-    /// Names this version of the book: a hash of everything that is shown of it.
+    /// Names this version of the book: a hash of everything that is shown of it. How many gems it has of recipes with a secret is
+    /// not.
     #[must_use]
     pub fn tag(&self) -> String {
+        let mut shown = self.clone();
+        for (recipe, gems) in &mut shown.gems {
+            if recipe.without_secret().is_some() {
+                *gems = 0;
+            }
+        }
         // Text, numbers and times always serialize.
-        let json = serde_json::to_vec(self).unwrap_or_default();
+        let json = serde_json::to_vec(&shown).unwrap_or_default();
         blake3::hash(&json).to_hex()[..TAG_DIGITS].to_owned()
     }
 }
