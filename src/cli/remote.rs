@@ -271,6 +271,8 @@ impl Remote {
             text_language,
             hidden,
             // The server knows its keys.
+            by: _,
+            exactly: _,
             own: _,
         } = options.clone();
         let (text, clean, gems, own) = match query.clone() {

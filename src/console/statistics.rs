@@ -81,6 +81,7 @@ fn periods(language: Language, current: &str) -> Markup {
 /// What a finding is about.
 fn concern(language: Language, concern: Concern) -> String {
     match concern {
+        Concern::ProbingKey => language.c_concern_probing_key(),
         Concern::WeakDefault => language.c_concern_weak_default(),
         Concern::MissedBooks => language.c_concern_missed_books(),
         Concern::IncompleteRecipe => language.c_concern_incomplete_recipe(),

@@ -122,11 +122,10 @@ async fn check_files(
             ) = raw.text()?;
             room.grow_for(Some(&text), catalogue)?;
             let query = Query::Text { text, clean };
-            let options = CheckOptions {
-                own: catalogue.own_libraries()?,
+            let options = catalogue.asking(CheckOptions {
                 hidden,
                 ..options.clone()
-            };
+            })?;
             let mut report = catalogue.checks().report(&query, &options)?;
             locate(&mut report, &query, &headings);
             Ok(report)
@@ -185,8 +184,8 @@ fn answer(
 
 fn checked(catalogue: &Editor<'_>, language: Language, line: &[u8]) -> Result<Report, Problem> {
     let (query, options) = question(body::json(line)?)?;
-    let mut options = unfiled(options)?;
-    (options.language, options.own) = (language, catalogue.own_libraries()?);
+    let mut options = catalogue.asking(unfiled(options)?)?;
+    options.language = language;
     let mut report = catalogue.checks().report(&query, &options)?;
     locate(&mut report, &query, &[]);
     Ok(report)

@@ -80,7 +80,8 @@ async fn check(
     }
     work(&state, move |catalogue| {
         let mut asked = asked(body, &parameters)?;
-        (asked.options.language, asked.options.own) = (language, catalogue.own_libraries()?);
+        asked.options = catalogue.asking(asked.options)?;
+        asked.options.language = language;
         let text = asked.query.as_text();
         asked.room.grow_for(text, catalogue)?;
         let mut report = catalogue.decisions().check(&asked.query, &asked.options)?;
@@ -218,13 +219,11 @@ async fn check_by_gems(
             .recipes()
             .client_recipe()
             .map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
-        let own = catalogue.own_libraries()?;
-        let options = CheckOptions {
+        let options = catalogue.asking(CheckOptions {
             recipes,
-            own,
             language,
             ..CheckOptions::default()
-        };
+        })?;
         let report = as_known_to_existing_clients(catalogue.checks().report(&query, &options)?);
         Ok(Answer::ok(&report)?.in_language(language))
     })
@@ -370,7 +369,9 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
     Ok(CheckOptions {
         recipes,
         library: asked.library.map(TryInto::try_into).transpose()?,
-        own: BTreeSet::new(),
+        by: usual.by,
+        exactly: usual.exactly,
+        own: usual.own,
         limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,

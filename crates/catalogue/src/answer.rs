@@ -13,7 +13,7 @@ use lapidary_checking::{Identity, Passage, Relation, Score, Span};
 use lapidary_extract::HiddenWords;
 use lapidary_extract::position::Locator;
 use lapidary_language::Language;
-use lapidary_store::Library;
+use lapidary_store::{Actor, Library};
 
 /// Number of matches in a report if no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -109,6 +109,10 @@ pub struct CheckOptions {
     pub recipes: Recipes,
     /// Consider only books of this library.
     pub library: Option<Library>,
+    /// Who asks.
+    pub by: Actor,
+    /// Whether whoever asks may be told exactly where gems of recipes with a secret are, and how many: whoever has the secret.
+    pub exactly: bool,
     /// The libraries of whoever asks. Their books decide even if they are not trusted.
     pub own: BTreeSet<Library>,
     /// Maximum number of matches to show, best first. The verdict always considers all matches.
@@ -134,6 +138,8 @@ impl Default for CheckOptions {
         Self {
             recipes: Recipes::Usual,
             library: None,
+            by: Actor::Local,
+            exactly: false,
             own: BTreeSet::new(),
             limit: DEFAULT_LIMIT,
             detail: true,

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::answer::CheckOptions;
 use super::{Catalogue, CatalogueError, Editor, Gate, NewEntry};
 use crate::permission::{Role, Unless};
 use lapidary_store::{Actor, Condition, Keeps, Library, Rights, SetBy, StoreError, Validity, bans};
@@ -143,6 +144,17 @@ impl<'c> Editor<'c> {
     /// The libraries of the key that acts, unless it is an administrator's. Their books decide in what it is told.
     pub fn own_libraries(&self) -> Result<BTreeSet<Library>, CatalogueError> {
         Ok(self.authority()?.own_libraries())
+    }
+
+    /// The options of a check that the actor asks for.
+    pub fn asking(&self, options: CheckOptions) -> Result<CheckOptions, CatalogueError> {
+        let authority = self.authority()?;
+        Ok(CheckOptions {
+            by: self.actor.clone(),
+            exactly: authority == Authority::Administrator,
+            own: authority.own_libraries(),
+            ..options
+        })
     }
 
     /// Whether the actor may define a source whose books have these rights.

@@ -106,6 +106,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 Asked::of_gems(gems, own.as_deref(), chosen.recipes)?
             }
         };
+        self.0.versions.count(&options.by, &asked);
         let checking = Checking {
             snapshot,
             asked: self.in_recipes(&asked.recipes),
@@ -115,6 +116,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: options.day.unwrap_or_else(today),
+            exactly: options.exactly,
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
         };
@@ -152,6 +154,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 .libraries()
                 .deciding_for(&*snapshot, BTreeSet::new())?,
             day: today(),
+            exactly: false,
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
         };
@@ -213,6 +216,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: today(),
+            exactly: false,
             without: &BTreeSet::new(),
             is_left_out: &|number, _| number == book,
         };

@@ -63,6 +63,8 @@ pub(super) struct Checking<'a> {
     pub(super) allowances: &'a Allowances,
     pub(super) deciding: &'a Deciding<'a>,
     pub(super) day: Date,
+    /// Whether whoever asks may be told where gems of recipes with a secret are.
+    pub(super) exactly: bool,
     /// Libraries to leave out. Nothing is read of their books.
     pub(super) without: &'a BTreeSet<Library>,
     /// Whether to leave out a book, such as the one that is being checked.
@@ -124,6 +126,11 @@ impl Reader for Stored<'_> {
 }
 
 impl Checking<'_> {
+    /// What is told of gems of a recipe.
+    fn told<'r>(&self, recipe: &'r Recipe) -> Told<'r> {
+        Told::of(recipe, self.exactly)
+    }
+
     pub(super) fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
         self.answer(options.library.as_ref(), |answering| {
             answering.report(options)
@@ -445,7 +452,7 @@ impl Answered<'_> {
     }
 
     /// A caveat about the answer in this recipe. `common`: the number of gems that did not count.
-    fn note(&self, language: Language, common: u32) -> Option<String> {
+    fn note(&self, language: Language, common: u32, told: Told<'_>) -> Option<String> {
         let recipe = language.quoted(self.asked.recipe.name().as_str());
         let (gems, fewest) = (
             self.asked.gems.len() as u64,
@@ -453,7 +460,7 @@ impl Answered<'_> {
         );
         // A text of this length has as many gems as a match needs, on average.
         let needed = fewest * u64::from(self.asked.recipe.characters_per_gem());
-        let is_told = Told(self.asked.recipe).is_exact();
+        let is_told = told.is_exact();
         if gems == 0 || self.is_short() && !is_told {
             Some(language.note_no_gems(&recipe, needed))
         } else if self.is_short() {
@@ -586,7 +593,7 @@ impl Answering<'_> {
         let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
         let to_show = ranked.shown(options.limit);
         let decisive = to_show.decisive.clone();
-        let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
+        let mut covering = Covering::new(self.in_recipes[0].asked, self.checking);
         let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
         let e_value = match &decisive {
             Some(decisive) => self.e_value_of_verdict(decisive, &matches)?,
@@ -608,7 +615,10 @@ impl Answering<'_> {
         let mut notes: Vec<String> = asked
             .iter()
             .zip(common)
-            .filter_map(|(answered, common)| answered.note(language, *common))
+            .filter_map(|(answered, common)| {
+                let told = self.checking.told(answered.asked.recipe);
+                answered.note(language, *common, told)
+            })
             .collect();
         notes.extend(self.missed(language, self.coverage));
         if uncompared > 0 {
@@ -691,7 +701,7 @@ impl Answering<'_> {
     }
 
     /// Counts what matches cover that are not shown.
-    fn cover(&self, hidden: &[Judged], covering: &mut Covering) -> Result<(), StoreError> {
+    fn cover(&self, hidden: &[Judged], covering: &mut Covering<'_>) -> Result<(), StoreError> {
         for found in hidden {
             let (answered, query) = self.of_match(found);
             covering.add(found, answered, &query.aligned(found.number)?);
@@ -701,7 +711,8 @@ impl Answering<'_> {
 
     /// What a report tells of the gems of the query.
     fn counts(&self, main: &Answered<'_>, common: u32) -> GemCounts {
-        let (told, bytes) = (Told(main.asked.recipe), self.checking.bytes.unwrap_or(0));
+        let told = self.checking.told(main.asked.recipe);
+        let bytes = self.checking.bytes.unwrap_or(0);
         let counted = |count| if told.is_exact() { count } else { 0 };
         GemCounts {
             gems: told.gems(kept(main.asked.gems), bytes),
@@ -743,7 +754,7 @@ impl Answering<'_> {
         ToShow { matches, decisive }: ToShow,
         rivals: &[Judged],
         options: &CheckOptions,
-        covered: &mut Covering,
+        covered: &mut Covering<'_>,
     ) -> Result<(Vec<Match>, Option<String>), StoreError> {
         let decisive = decisive.map(|decisive| decisive.number);
         let (mut shown, mut books) = (Shown::default(), ShownBooks::default());
@@ -789,7 +800,7 @@ impl Answering<'_> {
         };
         let e_value = self.e_value(&found, &alignment);
         let bytes = [self.checking.bytes.unwrap_or(record.bytes), record.bytes];
-        let told = Told(answered.asked.recipe);
+        let told = self.checking.told(answered.asked.recipe);
         let (score, evidence, spans) = told.common(found.score, alignment, bytes);
         Match {
             e_value,
@@ -823,7 +834,7 @@ impl Answering<'_> {
         let index = answered.sizes.classes.iter().map(|class| class.gems).sum();
         let in_recipe = fit.e_value(query, index, alignment.segment_score);
         let e_value = in_recipe * self.checking.asked.len() as f64;
-        Some(Told(answered.asked.recipe).e_value(e_value))
+        Some(self.checking.told(answered.asked.recipe).e_value(e_value))
     }
 
     /// That of the match behind the verdict. `shown`: the matches that were compared already.
@@ -845,23 +856,22 @@ impl Answering<'_> {
 }
 
 /// Combines the passages of the text that are in protected books.
-struct Covering {
-    /// The length of the text, if it is known.
-    bytes: Option<u64>,
+struct Covering<'c> {
+    checking: &'c Checking<'c>,
     gems: u64,
     covered: Covered,
     /// Whether a book's text is the query's.
     whole: bool,
     /// Whether it is not known where a book's passages are.
     is_unknown: bool,
-    /// Whether gems of a recipe with a secret are among them.
+    /// Whether gems are among them of which not all may be told.
     is_coarse: bool,
 }
 
-impl Covering {
-    fn new(asked: &InRecipe<'_>, bytes: Option<u64>) -> Self {
+impl<'c> Covering<'c> {
+    fn new(asked: &InRecipe<'_>, checking: &'c Checking<'c>) -> Self {
         Self {
-            bytes,
+            checking,
             gems: asked.gems.len() as u64,
             covered: Covered::default(),
             whole: false,
@@ -876,7 +886,8 @@ impl Covering {
             return;
         }
         self.whole |= found.identical;
-        self.is_coarse |= !Told(answered.asked.recipe).is_exact();
+        let told = self.checking.told(answered.asked.recipe);
+        self.is_coarse |= !told.is_exact();
         if !answered.has_places(&alignment.spans) {
             self.is_unknown = true;
             return;
@@ -884,6 +895,7 @@ impl Covering {
         for Extent { gems, bytes } in &alignment.same {
             let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
             let gems = self
+                .checking
                 .bytes
                 .is_none()
                 .then_some((gems.start.into(), gems.end.into()));
@@ -901,12 +913,12 @@ impl Covering {
             } => None,
             Self {
                 covered,
-                bytes,
+                checking,
                 gems,
                 is_coarse,
                 ..
             } => {
-                let share = covered.share(bytes.unwrap_or(gems));
+                let share = covered.share(checking.bytes.unwrap_or(gems));
                 Some(if is_coarse {
                     whole_percent(share)
                 } else {

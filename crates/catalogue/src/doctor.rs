@@ -7,12 +7,13 @@ use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 
 use super::libraries::Trust;
+use super::versions::MANY;
 use super::{Backups, Catalogue, CatalogueError};
 use crate::api::Concern::{
     DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe,
     Inconsistent, KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup, NoReserve,
-    NotWritable, OldBackup, OldLexicon, Quarantine, StoreErrors, UnstatedTrust, WaitingJob,
-    WeakDefault, WeakRule,
+    NotWritable, OldBackup, OldLexicon, ProbingKey, Quarantine, StoreErrors, UnstatedTrust,
+    WaitingJob, WeakDefault, WeakRule,
 };
 use crate::api::{
     Concern, CutFrom, Finding, Job, JobResult, JobState, Key, LibraryListing, Task, Webhook,
@@ -68,6 +69,8 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
         findings.extend(of_backups(&jobs, &catalogue.backups, now));
     }
     of_tenants(catalogue, &*snapshot, now, &mut findings)?;
+    let of_many = catalogue.versions.of_many(now);
+    findings.extend(of_many.iter().map(|key| of_versions(key)));
     findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
     let vitals = catalogue.vitals()?;
     findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
@@ -240,6 +243,22 @@ fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
                    lexicon and re-index";
         Finding::new(OldLexicon, what, why, fix)
     })
+}
+
+/// Of a key that checks many versions of a text.
+fn of_versions(key: &str) -> Finding {
+    Finding::new(
+        ProbingKey,
+        format!(
+            "the key {} has checked {MANY} versions of a text within a day",
+            quoted(key)
+        ),
+        "whoever looks for edits after which a copy is not found any more does that",
+        format!(
+            "ask its owner; to stop it: lapidary keys revoke TARGET {}",
+            quoted(key)
+        ),
+    )
 }
 
 /// The command that makes a recipe the default. `is_there`: every book has gems of it.

@@ -155,8 +155,8 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             let bytes = |book: u32| found.books[book as usize].bytes;
             let passages = history(&recipe, &gems[book], earlier).into_iter();
             let told = passages.map(|passage| Segment {
-                place: Told(&recipe).place(passage.place, bytes(*book)),
-                there: Told(&recipe).place(passage.there, bytes(passage.from)),
+                place: Told::of(&recipe, false).place(passage.place, bytes(*book)),
+                there: Told::of(&recipe, false).place(passage.there, bytes(passage.from)),
                 ..passage
             });
             of_books[*book as usize] = told.collect();

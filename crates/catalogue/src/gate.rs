@@ -12,6 +12,7 @@ use lapidary_gems::{Probe, Recipe, RecipeName};
 
 use super::add::Prepared;
 use super::answer::{CheckOptions, Recipes};
+use super::authority::Authority;
 use super::check::{Asked, today};
 use super::checking::{Checking, InRecipe, Verdict};
 use super::disguise::signs;
@@ -215,6 +216,7 @@ pub(super) fn admit(
     prepared: Prepared,
     gated: &Gated,
 ) -> Result<Verdict, CatalogueError> {
+    editor.versions.count(&editor.actor, &gated.asked);
     let admission = Admission {
         editor,
         key: prepared.record().key.clone(),
@@ -331,6 +333,7 @@ impl<'a> Admission<'a> {
             allowances: &allowances,
             deciding: &deciding,
             day,
+            exactly: editor.authority()? == Authority::Administrator,
             without: &BTreeSet::new(),
             is_left_out: &|number, outline| {
                 let rights = outline.standing.rights_on(day, outline.rights);

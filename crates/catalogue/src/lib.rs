@@ -72,6 +72,7 @@ mod side_by_side;
 mod text;
 mod told;
 mod transfer;
+mod versions;
 mod webhooks;
 
 pub use add::Prepared;
@@ -138,6 +139,7 @@ pub struct Catalogue {
     /// Whether it learns in the background what they change.
     follows: AtomicBool,
     feeding: feed_lock::FeedLock,
+    versions: versions::CheckedVersions,
 }
 
 impl Catalogue {
@@ -219,6 +221,7 @@ impl Catalogue {
             gating: Mutex::default(),
             follows: AtomicBool::new(false),
             feeding: feed_lock::FeedLock::default(),
+            versions: versions::CheckedVersions::default(),
         }
     }
 

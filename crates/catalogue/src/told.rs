@@ -12,22 +12,31 @@ use lapidary_store::Record;
 /// Places begin and end at a multiple of so many bytes.
 const GRID: u64 = 512;
 
-/// What is told of gems of this recipe.
+/// What is told of gems of a recipe.
 #[derive(Clone, Copy)]
-pub(super) struct Told<'r>(pub(super) &'r Recipe);
+pub(super) struct Told<'r> {
+    recipe: &'r Recipe,
+    is_exact: bool,
+}
 
-impl Told<'_> {
+impl<'r> Told<'r> {
+    /// `exactly`: to whoever has the secret anyway.
+    pub(super) fn of(recipe: &'r Recipe, exactly: bool) -> Self {
+        let is_exact = exactly || recipe.secret().is_none();
+        Self { recipe, is_exact }
+    }
+
     /// Whether it is what is so.
     pub(super) fn is_exact(self) -> bool {
-        self.0.secret().is_none()
+        self.is_exact
     }
 
     /// The number of gems of a text of so many bytes.
     pub(super) fn gems(self, gems: u32, bytes: u64) -> u32 {
-        if self.is_exact() {
+        if self.is_exact() || gems == 0 {
             gems
         } else {
-            usual_gems(self.0, bytes)
+            usual_gems(self.recipe, bytes)
         }
     }
 
@@ -70,7 +79,7 @@ impl Told<'_> {
             span.common = (span.query.gems.end - span.query.gems.start).max(1);
         }
         let share_of_query = whole_percent(score.share_of_query);
-        let common = (share_of_query * f64::from(usual_gems(self.0, query))).ceil();
+        let common = (share_of_query * f64::from(usual_gems(self.recipe, query))).ceil();
         let score = Score {
             common: common as u32,
             share_of_query,
@@ -83,7 +92,13 @@ impl Told<'_> {
     fn extent(self, mut extent: Extent, bytes: u64) -> Extent {
         if let Some(place) = &mut extent.bytes {
             *place = widened(*place, bytes);
-            let before = |at| if at == 0 { 0 } else { usual_gems(self.0, at) };
+            let before = |at| {
+                if at == 0 {
+                    0
+                } else {
+                    usual_gems(self.recipe, at)
+                }
+            };
             extent.gems.start = before(place.start);
             extent.gems.end = before(place.end);
         }
@@ -95,6 +110,7 @@ impl Told<'_> {
 pub(super) fn told_gems(book: &Record) -> BTreeMap<RecipeName, u32> {
     let told = book.gems.iter().map(|(recipe, gems)| {
         let gems = match recipe.without_secret() {
+            Some(_) | None if *gems == 0 => 0,
             None => *gems,
             Some(public) => public
                 .parse()

@@ -3,7 +3,6 @@
 mod pages;
 mod texts;
 
-use std::collections::BTreeSet;
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,8 @@ use clap::Args;
 use lapidary::server::settings::RuleArguments;
 use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
+use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
-use lapidary_extract::{HiddenWords, Whole};
 use lapidary_language::Language;
 use lapidary_report::{Checked, PageTexts, Summary, not_checked, print_report, summary};
 use lapidary_store::Library;
@@ -109,18 +108,18 @@ impl CheckArgs {
         Ok(CheckOptions {
             recipes: self.boundaries.recipes(self.recipes.as_ref())?,
             library: self.library.clone(),
-            own: BTreeSet::new(),
+            exactly: true,
             limit: self.limit,
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
             text_language: self.of.language.clone(),
-            hidden: HiddenWords::default(),
             record: self.record.then(|| Case {
                 name: None,
                 reference: self.case.clone(),
             }),
             language: self.language.lang,
+            ..CheckOptions::default()
         })
     }
 

@@ -35,6 +35,8 @@ pub enum Concern {
     ExpiredKey,
     /// A key expires soon.
     ExpiringKey,
+    /// A key checks many versions of a text, as whoever looks for edits that hide a copy.
+    ProbingKey,
     /// Nobody said whether the libraries of some ingest keys are trusted.
     UnstatedTrust,
     /// A library has forbidden books that its key may not change.

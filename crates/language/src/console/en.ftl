@@ -323,6 +323,7 @@ c_doctor = What is wrong
 c_healthy = Nothing is wrong.
 c_fix = What to do
 c_concern_weak_default = The default recipe finds fewer disguised copies
+c_concern_probing_key = A key checks many versions of a text
 c_concern_missed_books = Checks miss some books
 c_concern_incomplete_recipe = A recipe does not have all books
 c_concern_old_lexicon = A lexicon is out of date

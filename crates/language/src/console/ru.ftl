@@ -312,6 +312,7 @@ c_doctor = Что не так
 c_healthy = Всё в порядке.
 c_fix = Что делать
 c_concern_weak_default = Рецепт по умолчанию находит меньше замаскированных копий
+c_concern_probing_key = Ключ проверяет много версий одного текста
 c_concern_missed_books = Проверки пропускают часть книг
 c_concern_incomplete_recipe = Рецепт есть не у всех книг
 c_concern_old_lexicon = Словарь устарел
