@@ -761,6 +761,9 @@ fn several_recipes_answer_together() {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
     let [released, hardened] = [Recipe::released(), Recipe::hardened()];
+    let recipes = [hardened.clone(), released.clone()];
+    let editor = catalogue.by(Actor::Local);
+    editor.recipes().ensure(&recipes).expect("recipes");
     let text = common::prose(1, 6_000);
     let gems = |recipe: &Recipe, text: &str| {
         recipe

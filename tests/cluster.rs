@@ -61,9 +61,11 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
         )
         .expect(0)
     };
-    ingest(&format!("--store {store}"));
+    // With a secret, they would have different gems.
+    let recipes = "--recipe hardened --recipe released";
+    ingest(&format!("--store {store} {recipes}"));
     run(
-        "ingest --data {} --library lib --rights protected {}",
+        &format!("ingest {recipes} --data {{}} --library lib --rights protected {{}}"),
         &[&data, &library],
     )
     .expect(0);

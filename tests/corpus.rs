@@ -196,7 +196,7 @@ fn editions_are_one_work() {
     paths.extend(files.iter().map(|file| corpus.join(file)));
     let each = "{} ".repeat(files.len());
     run(
-        &format!("ingest --library l --rights protected --data {{}} {each}"),
+        &format!("ingest --library l --rights protected --recipe hardened --data {{}} {each}"),
         &paths,
     )
     .expect(0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use crate::common::{Folder, Run, Server, prose, run};
+use crate::common::{Folder, Run, Server, prose, run, without_secret};
 
 const NONE: &[&Path] = &[];
 
@@ -111,24 +111,31 @@ fn a_weak_default() {
     let command = fix(&target, "weak_default");
     assert_eq!(
         command,
-        format!("lapidary reindex {target} --recipe hardened --from sources PATH")
+        format!("lapidary reindex {target} --recipe hardened@secret --from sources PATH")
     );
     obey(&command.replace("PATH", &folder.path("books").display().to_string())).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);
-    // If every book has gems of `hardened` already, no texts are needed.
+    // If every book has gems of it already, no texts are needed.
     run(&format!("reindex {target} --recipe documented"), NONE).expect(0);
     let command = fix(&target, "weak_default");
     assert_eq!(
         command,
-        format!("lapidary reindex {target} --recipe hardened")
+        format!("lapidary reindex {target} --recipe hardened@secret")
     );
     obey(&command).expect(0);
+    assert_eq!(concerns(&target), ["no_backup"]);
+    // Everybody knows the constants of `hardened` alone.
+    let public = Folder::new();
+    let target = shelf(&public, "--recipe hardened");
+    let command = fix(&target, "weak_default");
+    obey(&command.replace("PATH", &public.path("books").display().to_string())).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);
 }
 
 #[test]
 fn incomplete_recipes_and_jobs_that_wait() {
     let folder = Folder::new();
+    without_secret(&folder.data());
     let server = Server::start(&folder.data());
     let target = format!("--server {}", server.url);
     let put = |id: &str, recipe: &str, gem: &str| {
@@ -141,11 +148,19 @@ fn incomplete_recipes_and_jobs_that_wait() {
         );
     };
     put("narrow", "released", "1");
-    assert_eq!(concerns(&target), ["missed_books", "no_backup"]);
+    assert_eq!(
+        concerns(&target),
+        ["weak_default", "missed_books", "no_backup"]
+    );
     put("wide", "hardened", "\"00000000000000ff\"");
     assert_eq!(
         concerns(&target),
-        ["missed_books", "incomplete_recipe", "no_backup"]
+        [
+            "weak_default",
+            "missed_books",
+            "incomplete_recipe",
+            "no_backup"
+        ]
     );
     let command = fix(&target, "incomplete_recipe");
     assert!(

@@ -10,13 +10,15 @@ use serde_json::{Value, json};
 
 const BOOKS: u64 = 6;
 
-/// A folder with a catalogue of a few books.
+/// A folder with a catalogue of a few books, as old ones are: without a secret.
 fn catalogue(options: &str) -> Folder {
     let folder = Folder::new();
     for book in 0..BOOKS {
         folder.file(&format!("books/{book}.txt"), prose(book, 6_000));
     }
-    let line = format!("ingest --library l --rights protected {options} --data {{}} {{}}");
+    let recipes = "--recipe hardened --recipe released";
+    let line =
+        format!("ingest --library l --rights protected {recipes} {options} --data {{}} {{}}");
     run(&line, &[folder.data(), folder.path("books")]).expect(0);
     folder
 }
@@ -49,6 +51,28 @@ fn check(folder: &Folder, file: &PathBuf, options: &str) -> Value {
     reports.remove(0)
 }
 
+/// Someone who may check, and nothing else.
+struct Stranger {
+    server: Server,
+    key: String,
+}
+
+impl Stranger {
+    fn of(folder: &Folder) -> Self {
+        let key = key(&folder.data(), "--role check stranger");
+        let server = Server::start(&folder.data());
+        Self { server, key }
+    }
+
+    fn check(&self, text: &str) -> Value {
+        let request = ureq::post(format!("{}/v1/checks", self.server.url));
+        let request = request.header("authorization", format!("Bearer {}", self.key));
+        let answer = request.header("content-type", "text/plain").send(text);
+        let report = answer.expect("an answer").into_body().read_to_string();
+        serde_json::from_str(&report.expect("a report")).expect("JSON")
+    }
+}
+
 /// The book as someone would publish it who has read how gems are computed.
 fn informed_copy(folder: &Folder) -> PathBuf {
     let attack = Attack::named("informed").expect("an attack");
@@ -59,6 +83,73 @@ fn informed_copy(folder: &Folder) -> PathBuf {
     println!("{edits} letters in 1,000 words");
     assert!((10..50).contains(&edits), "{edits}");
     folder.file("copy.txt", copy)
+}
+
+/// A new catalogue has a secret of its own.
+#[test]
+fn each_catalogue_has_its_own_secret() {
+    let names = [1, 2].map(|_| {
+        let folder = Folder::new();
+        folder.file("books/1.txt", prose(1, 6_000));
+        let line = "ingest --library l --rights protected --data {} {}";
+        run(line, &[folder.data(), folder.path("books")]).expect(0);
+        let found = check(&folder, &informed_copy(&folder), "");
+        assert_eq!(found["verdict"], "protected", "{found}");
+        found["recipe"].as_str().expect("a name").to_owned()
+    });
+    assert!(
+        names.iter().all(|name| name.starts_with("hardened@")),
+        "{names:?}"
+    );
+    assert_ne!(names[0], names[1]);
+}
+
+/// Who has no secret can still try edits until nothing is found.
+#[test]
+fn who_tries_edits_is_told_of() {
+    let folder = Folder::new();
+    folder.file("books/1.txt", prose(1, 6_000));
+    let line = "ingest --library l --rights protected --data {} {}";
+    run(line, &[folder.data(), folder.path("books")]).expect(0);
+    let keys = ["thief", "shop"].map(|name| key(&folder.data(), &format!("--role check {name}")));
+    let boss = key(&folder.data(), "--role admin boss");
+    let server = Server::start(&folder.data());
+    let check = |key: &str, text: String| {
+        let request = ureq::post(format!("{}/v1/checks", server.url));
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-type", "text/plain");
+        request.send(text).expect("an answer");
+    };
+    let found = || {
+        let request = ureq::get(format!("{}/v1/doctor", server.url));
+        let request = request.header("authorization", format!("Bearer {boss}"));
+        let answer = request
+            .call()
+            .expect("an answer")
+            .into_body()
+            .read_to_string();
+        let answer: Value = serde_json::from_str(&answer.expect("a text")).expect("JSON");
+        let findings = answer["findings"].as_array().expect("findings").clone();
+        findings
+            .into_iter()
+            .filter(|finding| finding["concern"] == "probing_key")
+            .map(|finding| finding["what"].as_str().expect("text").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let [thief, shop] = &keys;
+    let text = prose(1, 6_000);
+    for version in 0..25 {
+        assert_eq!(found(), [""; 0], "{version}");
+        let edited = text.replacen(' ', &format!(" {version} edited here "), 1);
+        check(thief, edited);
+        check(shop, text.clone());
+        check(shop, prose(200 + version, 1_000));
+    }
+    let found = found();
+    assert!(
+        found.len() == 1 && found[0].starts_with("the key thief has checked 25 versions"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -92,7 +183,7 @@ fn who_reads_the_source_cannot_hide_a_copy() {
     // Another secret makes other gems of the same book.
     let other = reindex(&folder, "hardened@new-secret --allow-missing");
     assert!(other.starts_with("hardened@") && other != recipe, "{other}");
-    for old in ["hardened", &recipe, &fine] {
+    for old in ["hardened", "hardened@secret", "hardened-fine@secret"] {
         run(&format!("drop-recipe --data {{}} {old}"), &[folder.data()]).expect(0);
     }
     assert_eq!(check(&folder, &copy, "")["verdict"], "protected");
@@ -104,19 +195,20 @@ fn places_tell_nothing_of_single_gems() {
     let folder = catalogue("--keep-folds --keep-texts");
     let recipe = reindex(&folder, "hardened@secret");
     let text = [prose(500, 700), prose(2, 6_000), prose(501, 700)].join("\n\n");
-    let text = folder.file("text.txt", text);
-    let found = check(&folder, &text, "");
-    let spans = found["matches"][0]["spans"].as_array().expect("spans");
-    assert!(!spans.is_empty() && found["recipe"] == recipe, "{found}");
-    let bytes = fs::metadata(&text).expect("a file").len();
-    for span in spans {
-        let place = &span["query"]["bytes"];
-        let [start, end] = ["start", "end"].map(|of| place[of].as_u64().expect("a number"));
-        assert!(
-            start % 512 == 0 && (end % 512 == 0 || end == bytes),
-            "{span}"
-        );
-    }
+    let is_coarse = |found: &Value| {
+        let spans = found["matches"][0]["spans"].as_array().expect("spans");
+        assert!(!spans.is_empty() && found["recipe"] == recipe, "{found}");
+        spans.iter().all(|span| {
+            let place = &span["query"]["bytes"];
+            let [start, end] = ["start", "end"].map(|of| place[of].as_u64().expect("a number"));
+            start % 512 == 0 && (end % 512 == 0 || end == text.len() as u64)
+        })
+    };
+    // Whoever has the catalogue has its secret.
+    let file = folder.file("text.txt", &text);
+    assert!(!is_coarse(&check(&folder, &file, "")));
+    let found = Stranger::of(&folder).check(&text);
+    assert!(is_coarse(&found), "{found}");
     let covered = found["covered"].as_f64().expect("a share") * 100.0;
     assert!((covered - covered.round()).abs() < 1e-9, "{covered}");
 }
@@ -170,7 +262,7 @@ fn no_gem_leaves_the_catalogue() {
         json!({ "gems": gems, "recipe": recipe }),
         json!({ "gems": gems }),
     ];
-    for body in &bodies {
+    for (body, code) in bodies.iter().zip(["secret_recipe", "bad_gem"]) {
         for (method, path) in [
             ("POST", "/v1/checks"),
             ("PUT", "/v1/libraries/l/books/guessed"),
@@ -194,7 +286,7 @@ fn no_gem_leaves_the_catalogue() {
             let answer: Value =
                 serde_json::from_str(&answer.into_body().read_to_string().expect("a text"))
                     .expect("JSON");
-            assert_eq!(answer["code"], "secret_recipe", "{method} {path}: {answer}");
+            assert_eq!(answer["code"], code, "{method} {path}: {answer}");
         }
     }
 }
@@ -216,9 +308,9 @@ fn counts_tell_nothing_of_single_gems() {
     let text_bytes = text.len();
     let end = text.floor_char_boundary(text.len() / 2);
     let silent = format!("{}{}", "a ".repeat(end / 2), &text[end / 2 * 2..]);
+    let stranger = Stranger::of(&folder);
     let told = [text, silent].map(|text| {
-        let file = folder.file("text.txt", text);
-        let report = check(&folder, &file, "");
+        let report = stranger.check(&text);
         assert_eq!(report["matches"][0]["recipes"][0], recipe, "{report}");
         ["gems", "looked_up", "common_gems", "allowed_gems"].map(|count| report[count].clone())
     });
@@ -227,6 +319,7 @@ fn counts_tell_nothing_of_single_gems() {
         told[0],
         [text_bytes / 240, text_bytes / 240, 0, 0].map(|count| json!(count))
     );
+    drop(stranger);
     let shown = run(
         "books show --json --library l --data {} 2",
         &[folder.data()],

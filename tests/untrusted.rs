@@ -9,7 +9,7 @@ use lapidary_catalogue::{
     Recipes,
 };
 use lapidary_common::error::Classified as _;
-use lapidary_gems::{Recipe, WrittenGem};
+use lapidary_gems::{Recipe, Secret, WrittenGem};
 use lapidary_store::{Actor, BookKey, Rights, Validity};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -167,6 +167,10 @@ fn book(library: Writer, id: u8) -> BookKey {
 /// can be allowed to do.
 fn market(catalogue: Catalogue) -> Catalogue {
     let editor = catalogue.by(Actor::Local);
+    // The recipes of a new catalogue, but the same secret in all.
+    let own = Recipe::hardened().with_secret(&Secret::new([7; 32]));
+    let recipes = [own.unwrap(), Recipe::hardened(), Recipe::released()];
+    editor.recipes().ensure(&recipes).unwrap();
     for (number, rights) in [Rights::Protected, Rights::Free, Rights::PublicDomain]
         .into_iter()
         .enumerate()
@@ -617,7 +621,8 @@ fn gems_of_another_recipe_are_information_only() {
             .unwrap()
     };
     let before = ask();
-    assert_eq!(before.recipes, [Recipe::hardened().name().clone()]);
+    let default = catalogue.recipes().get(None).unwrap();
+    assert_eq!(before.recipes, [default.name().clone()]);
     let bad = catalogue.by(Actor::Key("bad".to_owned()));
     bad.books()
         .add(NewEntry::new(

@@ -15,7 +15,7 @@ use lapidary_operations::status::Diagnose;
 /// A line for each finding: what it is, why it matters, and what fixes it, in which you replace the words in capitals. A finding
 /// has a `concern` in JSON:
 ///
-/// - `weak_default`: the default recipe is weaker than `hardened`
+/// - `weak_default`: the default recipe is weaker than `hardened@secret`
 ///
 /// - `missed_books`, `incomplete_recipe`: some books have no gems of the default recipe, or of another one
 ///
@@ -34,6 +34,8 @@ use lapidary_operations::status::Diagnose;
 /// - `no_backup`, `old_backup`: among the last 100 jobs is no backup, or none of the last 7 days
 ///
 /// - `expired_key`, `expiring_key`: a key has expired, or does within 14 days
+///
+/// - `probing_key`: a key has checked 25 versions of a text within a day
 ///
 /// - `unstated_trust`: there are `ingest` keys for libraries of which nobody said whether they are trusted
 ///

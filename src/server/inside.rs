@@ -15,7 +15,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data};
 use actix_web::{App, Error, HttpMessage as _, HttpRequest, HttpResponse};
 use futures_util::future::LocalBoxFuture;
-use lapidary_gems::{Recipe, RecipeName};
+use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
@@ -196,12 +196,9 @@ impl Inside {
         self.state.tls.is_some()
     }
 
-    /// The recipe that checks use by default, if its gems can be computed without the catalogue.
+    /// The recipe of checks without the text.
     pub(crate) fn portable_recipe(&self) -> Option<RecipeName> {
-        let recipe = self.state.catalogue.recipes().get(None).ok()?;
-        Recipe::named(recipe.name().as_str(), None)
-            .is_ok()
-            .then(|| recipe.name().clone())
+        self.state.catalogue.recipes().portable()
     }
 
     /// Why the server makes no backups, if it makes none.

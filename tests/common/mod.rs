@@ -12,6 +12,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use lapidary_catalogue::Catalogue;
+use lapidary_gems::Recipe;
+use lapidary_store::Actor;
 use rocksdb::{DB, Options};
 use serde_json::Value;
 
@@ -132,6 +135,14 @@ pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
 }
 
 /// Creates a key and returns its secret.
+/// Makes a catalogue without a secret.
+pub fn without_secret(data: &Path) {
+    let catalogue = Catalogue::open_or_create(data).expect("a catalogue");
+    let recipes = [Recipe::hardened(), Recipe::released()];
+    let editor = catalogue.by(Actor::Local);
+    editor.recipes().ensure(&recipes).expect("recipes");
+}
+
 pub fn key(data: &Path, arguments: &str) -> String {
     let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
     made.out

@@ -420,7 +420,8 @@ fn several_recipes_are_named() {
             json!({ "text": text, "recipes": ["all"] }).to_string(),
         )
         .expect(200);
-    assert_eq!(all["recipes"], json!(["hardened", "released"]));
+    let all = all["recipes"].as_array().expect("recipes");
+    assert_eq!(all[1..], ["hardened", "released"]);
     // Gems say by their form which recipe they are of; the form of existing clients is `released` by default.
     for recipe in [Recipe::hardened(), Recipe::released()] {
         let gems = gems(&recipe, &text);

@@ -69,8 +69,13 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
         findings.extend(of_backups(&jobs, &catalogue.backups, now));
     }
     of_tenants(catalogue, &*snapshot, now, &mut findings)?;
-    let of_many = catalogue.versions.of_many(now);
-    findings.extend(of_many.iter().map(|key| of_versions(key)));
+    findings.extend(
+        catalogue
+            .versions
+            .of_many(now)
+            .iter()
+            .map(|key| of_versions(key)),
+    );
     findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
     let vitals = catalogue.vitals()?;
     findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
@@ -187,19 +192,7 @@ fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
     let Some((default, _)) = known.first() else {
         return Vec::new();
     };
-    let mut findings = Vec::new();
-    if default.has_boundaries() {
-        let hardened = Recipe::hardened();
-        let is_there = known
-            .iter()
-            .any(|(recipe, coverage)| **recipe == hardened && coverage.lacking() == 0);
-        findings.push(Finding::new(
-            WeakDefault,
-            format!("checks use the recipe '{}' by default", default.name()),
-            "it misses most disguised copies, which 'hardened' finds",
-            reindex(&hardened, is_there),
-        ));
-    }
+    let mut findings: Vec<Finding> = weak_default(default, known).into_iter().collect();
     for (at, (recipe, coverage)) in known
         .iter()
         .enumerate()
@@ -245,6 +238,32 @@ fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
     })
 }
 
+fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Finding> {
+    let (why, better) = match default {
+        default if default.has_boundaries() => (
+            "it misses most disguised copies, which 'hardened' finds",
+            "hardened",
+        ),
+        default if default.is_public_hardened() => (
+            "whoever reads how it works can edit a copy until nothing is found; a recipe with a secret finds it still",
+            default.name().as_str(),
+        ),
+        _ => return None,
+    };
+    let is_there = known.iter().any(|(recipe, coverage)| {
+        recipe.secret().is_some() && recipe.public_name() == better && coverage.lacking() == 0
+    });
+    Some(Finding::new(
+        WeakDefault,
+        format!("checks use the recipe '{}' by default", default.name()),
+        why,
+        format!(
+            "lapidary reindex TARGET --recipe {better}@secret{}",
+            sources(is_there)
+        ),
+    ))
+}
+
 /// Of a key that checks many versions of a text.
 fn of_versions(key: &str) -> Finding {
     Finding::new(
@@ -261,6 +280,11 @@ fn of_versions(key: &str) -> Finding {
     )
 }
 
+/// Where a re-index takes texts from, unless every book has gems of the recipe already.
+fn sources(is_there: bool) -> &'static str {
+    if is_there { "" } else { " --from sources PATH" }
+}
+
 /// The command that makes a recipe the default. `is_there`: every book has gems of it.
 fn reindex(recipe: &Recipe, is_there: bool) -> String {
     let is_named = recipe.name().as_str().parse::<Recipe>().is_ok();
@@ -272,8 +296,7 @@ fn reindex(recipe: &Recipe, is_there: bool) -> String {
         }
         _ => "--boundaries FILE".to_owned(),
     };
-    let sources = if is_there { "" } else { " --from sources PATH" };
-    format!("lapidary reindex TARGET {recipe}{sources}")
+    format!("lapidary reindex TARGET {recipe}{}", sources(is_there))
 }
 
 /// The settings that make `rule` stricter than `usual`.

@@ -10,7 +10,7 @@ use super::libraries::Deciding;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{LexiconStats, RecipeStats};
 use lapidary_store::recipes::RecipeState;
-use lapidary_store::{Coverage, Snapshot, StoreError};
+use lapidary_store::{Coverage, Snapshot, StoreError, UNWATCHED};
 
 /// What ends a name that stands for a recipe with the catalogue's secret.
 const OWN_SECRET: &str = "@secret";
@@ -46,7 +46,19 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         self.0.store.snapshot().recipes()
     }
 
-    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened`.
+    /// The first recipe of the catalogue whose gems anybody can compute: that of clients that send no texts. It is ready.
+    #[must_use]
+    pub fn portable(&self) -> Option<RecipeName> {
+        let snapshot = self.0.store.snapshot();
+        let is_portable = |recipe: &Recipe| {
+            let name = recipe.name();
+            snapshot.is_ready(name) && Recipe::named(name.as_str(), None).is_ok()
+        };
+        let mut known = snapshot.recipes().into_iter();
+        known.find(is_portable).map(|recipe| recipe.name().clone())
+    }
+
+    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened` with a secret.
     ///
     /// # Errors
     /// If the catalogue has no gems of that recipe.
@@ -81,8 +93,20 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         let mut usable = known.iter().filter_map(Recipe::secret);
         let secret = usable.find(|secret| !is_new || !in_use.contains(secret));
         let secret = secret.cloned().map_or_else(drawn, Ok)?;
-        let with_secret = Recipe::named(public, None)?.with_secret(&secret);
-        Ok(with_secret.ok_or_else(|| RecipeError::Unknown(name.to_owned()))?)
+        with_secret(&Recipe::named(public, None)?, &secret)
+    }
+
+    /// The name of the recipe to drop. `hardened@secret` is the only one so called that is not the default.
+    pub(super) fn dropped(&self, name: &RecipeName) -> RecipeName {
+        let known = self.all();
+        let mut others = known
+            .iter()
+            .skip(1)
+            .filter(|recipe| is_called(recipe, name));
+        match (others.next(), others.next()) {
+            (Some(only), None) => only.name().clone(),
+            _ => name.clone(),
+        }
     }
 
     /// Returns the recipes of the catalogue, the default first.
@@ -115,7 +139,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
 
     /// The recipe that gems without a recipe's name belong to, judging by the first of them. If several fit, it is the
     /// one that was set with [`Catalogue::with_client_recipe`], else the default, else [`CatalogueRecipes::client_recipe`], else
-    /// any.
+    /// any. If none does, they are refused as gems of the first one that clients may know.
     fn belonging<'a>(&self, known: &'a [Recipe], gems: &[WrittenGem]) -> Option<&'a Recipe> {
         let mut fitting = known.iter().filter(|recipe| fits(recipe, gems));
         let named = |name: Option<&RecipeName>| {
@@ -128,6 +152,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         set.or(default)
             .or_else(|| named(self.client_recipe().as_ref()))
             .or_else(|| fitting.next())
+            .or_else(|| known.iter().find(|recipe| recipe.secret().is_none()))
     }
 
     /// The recipes of a check of a text, or of these gems: at least one. A new catalogue has none yet, so any answers.
@@ -167,28 +192,46 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
 
 impl CatalogueRecipes<Editor<'_>> {
     /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, it gets
-    /// `hardened`, the default, and `released`. Returns all recipes of the catalogue; new texts get gems of each of them.
+    /// `hardened` with a secret of its own, the default, and `hardened` and `released` for gems that clients send. Returns all
+    /// recipes of the catalogue; new texts get gems of each of them.
     ///
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.all();
         let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
-            ([], true) => &new_catalogue(),
+            ([], true) => return self.begin(),
             (named, _) => named,
         };
+        self.0.feeding.alone(|| self.add(recipes))
+    }
+
+    /// Adds the recipes of a new catalogue.
+    fn begin(&self) -> Result<Vec<Recipe>, CatalogueError> {
+        let own = with_secret(&Recipe::hardened(), &drawn()?)?;
         self.0.feeding.alone(|| {
-            let holds_none = self.0.store.snapshot().libraries()?.is_empty();
-            for recipe in recipes {
-                self.0.store.add_recipe(&self.0.actor, recipe)?;
-                if holds_none {
-                    self.0
-                        .store
-                        .set_recipe(&self.0.actor, recipe.name(), RecipeState::Ready)?;
-                }
+            let known = self.add(std::slice::from_ref(&own))?;
+            // Another process may have begun it at the same time, with a secret of its own.
+            if known.first() != Some(&own) {
+                let name = own.name();
+                self.0.store.drop_recipe(&self.0.actor, name, UNWATCHED)?;
             }
-            Ok(self.all())
+            self.add(&public())
         })
+    }
+
+    /// Adds recipes, which are ready if there are no books. Returns all.
+    fn add(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+        let holds_none = self.0.store.snapshot().libraries()?.is_empty();
+        for recipe in recipes {
+            self.0.store.add_recipe(&self.0.actor, recipe)?;
+            if holds_none {
+                self.0
+                    .store
+                    .set_recipe(&self.0.actor, recipe.name(), RecipeState::Ready)?;
+            }
+        }
+        Ok(self.all())
     }
 
     /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
@@ -245,10 +288,10 @@ pub(super) fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, 
     recipes.collect()
 }
 
-/// The recipes of a new catalogue, the default first: the one that sees through the most, and that of the published
+/// The recipes of a new catalogue for gems that clients send: the one that sees through the most, and that of the published
 /// client module.
-pub(super) fn new_catalogue() -> Vec<Recipe> {
-    vec![Recipe::hardened(), Recipe::released()]
+fn public() -> [Recipe; 2] {
+    [Recipe::hardened(), Recipe::released()]
 }
 
 /// The recipes of a check.
@@ -323,7 +366,7 @@ fn reaching(
 
 fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
     if known.is_empty() {
-        new_catalogue()
+        public().into()
     } else {
         known
     }
@@ -366,6 +409,12 @@ fn named(
 pub(super) fn asked_with_secret(name: &str) -> Option<&str> {
     name.strip_suffix(OWN_SECRET)
         .or_else(|| name.strip_suffix(NEW_SECRET))
+}
+
+fn with_secret(public: &Recipe, secret: &Secret) -> Result<Recipe, CatalogueError> {
+    let own = public.with_secret(secret);
+    let name = || format!("{}{OWN_SECRET}", public.name());
+    Ok(own.ok_or_else(|| RecipeError::Unknown(name()))?)
 }
 
 fn drawn() -> Result<Secret, CatalogueError> {

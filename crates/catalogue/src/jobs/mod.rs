@@ -208,11 +208,16 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         self.0.store.folder().ok_or(StoreError::NotOffered)
     }
 
-    /// The task with the definition of its recipe: a name alone does not say the lexicon of a signature, nor a secret. Nobody
-    /// chooses a secret.
+    /// The task with its recipe, and to re-index with its definition: a name alone does not say the lexicon of a signature, nor a
+    /// secret. Nobody chooses a secret.
     fn with_recipe(&self, mut task: Task, kept: &[StoredJob]) -> Result<Task, CatalogueError> {
-        let Task::Reindex { recipe: choice, .. } = &mut task else {
-            return Ok(task);
+        let choice = match &mut task {
+            Task::Reindex { recipe, .. } => recipe,
+            Task::DropRecipe { recipe } => {
+                *recipe = self.0.recipes().dropped(recipe);
+                return Ok(task);
+            }
+            _ => return Ok(task),
         };
         match &*choice {
             RecipeChoice::Named(name) => {

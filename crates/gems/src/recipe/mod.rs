@@ -237,6 +237,12 @@ impl Recipe {
         }
     }
 
+    /// Whether it is one of the hardened recipes, without a secret.
+    #[must_use]
+    pub fn is_public_hardened(&self) -> bool {
+        matches!(&self.method, Method::Hardened(hardened) if hardened.secret().is_none())
+    }
+
     /// The name without the secret: recipes that differ in nothing else have the same gems of different numbers.
     #[must_use]
     pub fn public_name(&self) -> &str {
