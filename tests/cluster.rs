@@ -10,6 +10,9 @@ use std::{fs, thread};
 
 use crate::common::cluster::Nodes;
 use crate::common::{Folder, Run, Server, command, prose, run};
+use lapidary_catalogue::Catalogue;
+use lapidary_store::Actor;
+use lapidary_store_redis::ClusterAddress;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 use ureq::http::Response;
@@ -866,4 +869,34 @@ fn tls_and_a_user_with_few_rights_are_enough() {
         .env("LAPIDARY_CA", &authority)
         .env("LAPIDARY_STORE_PASSWORD_FILE", &password);
     assert!(run(other, 3).err.contains("NOPERM"));
+}
+
+/// Servers that begin a catalogue at the same time agree on one secret.
+#[test]
+fn a_catalogue_that_several_begin_has_one_secret() {
+    let Some(nodes) = Nodes::start(3, 0) else {
+        return;
+    };
+    for round in 0..5 {
+        let address: ClusterAddress = format!("redis://{}/begun-{round}", nodes.addresses)
+            .parse()
+            .expect("an address");
+        let catalogues = [(); 4].map(|()| Catalogue::open_cluster(&address).expect("a catalogue"));
+        thread::scope(|scope| {
+            for catalogue in &catalogues {
+                scope.spawn(|| {
+                    let editor = catalogue.by(Actor::Local);
+                    editor.recipes().ensure(&[]).expect("recipes");
+                });
+            }
+        });
+        let fresh = Catalogue::open_cluster(&address).expect("a catalogue");
+        let recipes = fresh.recipes().list().expect("recipes");
+        let names: Vec<_> = recipes.iter().map(|one| one.recipe.as_str()).collect();
+        assert!(
+            matches!(names[..], [own, "hardened", "released"] if own.starts_with("hardened@")),
+            "{names:?}"
+        );
+        assert!(recipes.iter().all(|recipe| recipe.ready), "{recipes:?}");
+    }
 }
