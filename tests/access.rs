@@ -296,6 +296,7 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             [401, 403, 403, 403, 404],
         ),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/me", Value::Null, [401, 200, 200, 200, 200]),
         (
             "DELETE",
             "/v1/keys/nobody",
@@ -502,6 +503,56 @@ fn keys_are_made_listed_rotated_and_revoked_while_it_serves() {
         with_key(&server, &admin, "GET", "/v1/stats", &Value::Null).status,
         200
     );
+}
+
+/// A client that knows only its key learns what it may do with it.
+#[test]
+fn a_key_is_told_what_it_permits() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let me = |server: &Server, secret: &str| {
+        let answer = with_key(server, secret, "GET", "/v1/me", &Value::Null);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body
+    };
+    let server = Server::start(&data);
+    let open = send(&server, "GET", "/v1/me", "", "").body;
+    assert_eq!(
+        (&open["role"], &open["name"]),
+        (&json!("admin"), &Value::Null)
+    );
+    assert_eq!(open["recipes"][0]["default"], true);
+    assert_eq!(open["features"], json!(["console"]));
+    assert_eq!(server.stop(), Some(0));
+
+    let check = key(
+        &data,
+        "--role check --rate 50/s --quota 9/day --expires 2999-01-01 shop",
+    );
+    let feed = key(
+        &data,
+        "--role ingest --trusted --library mine --must-gate protected feed",
+    );
+    let server = Server::start_with("--no-console --max-body=2MiB", &[], &data);
+    let shop = me(&server, &check);
+    assert_eq!(shop["name"], "shop");
+    assert_eq!(shop["role"], "check");
+    assert_eq!(shop["expires"], "2999-01-01T00:00:00Z");
+    assert_eq!(
+        shop["limits"],
+        json!({ "rate": "50/s", "quota": "9/day", "body_bytes": 2 << 20, "gems": 100_000 })
+    );
+    assert_eq!(
+        (&shop["features"], &shop["libraries"]),
+        (&json!([]), &json!([]))
+    );
+    let feed = me(&server, &feed);
+    assert_eq!(feed["libraries"], json!(["mine"]));
+    assert_eq!(
+        (&feed["role"], &feed["must_gate"]),
+        (&json!("ingest"), &json!("protected"))
+    );
+    assert_eq!(feed["limits"].get("rate"), None);
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod health;
 mod import;
 mod index;
 pub(crate) mod inside;
+mod me;
 mod memory;
 mod metrics;
 mod openapi;

@@ -13,8 +13,8 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
-    batch, books, checks, export, feed, health, import, index, metrics, openapi, problem, recipes,
-    recut, sources, texts,
+    batch, books, checks, export, feed, health, import, index, me, metrics, openapi, problem,
+    recipes, recut, sources, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -85,6 +85,7 @@ pub(super) fn all() -> [Section; 9] {
             "Server status and administration",
             [
                 index::calls(),
+                me::calls(),
                 vec![Call::of::<ShowAudit>()],
                 export::calls(),
                 import::calls(),

@@ -13,6 +13,7 @@ mod doctor;
 mod export;
 mod jobs;
 mod keys;
+mod me;
 mod problem;
 mod server;
 mod sources;
@@ -39,6 +40,7 @@ pub use jobs::{
     RecipeChoice, Recut, Reindexed, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
+pub use me::{Feature, Me, RequestLimits, UsableRecipe};
 pub use problem::Problem;
 pub use server::{Health, History, Imported, Index, Period, Sample};
 pub use sources::{

@@ -46,6 +46,7 @@ impl Index {
             ("decisions", "/v1/decisions"),
             ("sources", "/v1/sources"),
             ("jobs", "/v1/jobs"),
+            ("me", "/v1/me"),
             ("stats", "/v1/stats"),
             ("description", "/openapi.json"),
             ("manual", "/docs/"),

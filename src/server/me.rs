@@ -1,0 +1,89 @@
+//! `GET /v1/me`: what the caller may do, and what the server offers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use utoipa::openapi::path::HttpMethod::Get;
+
+use super::ServerState;
+use super::access::{Guest, Needs};
+use super::calls::{Call, json};
+use super::problem::Problem;
+use super::work::{Answer, work};
+use crate::console;
+use lapidary_catalogue::api::{Feature, Key, Me, RequestLimits, UsableRecipe};
+use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::{Catalogue, CatalogueError, MAX_GEMS};
+
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/me", Needs::AnyKey, me)
+            .named(
+                "me",
+                "Show what the key permits, and what the server offers",
+            )
+            .about("For clients that test their connection.")
+            .answers(
+                200,
+                "The role of the key, its limits, the recipes of the catalogue",
+                [json::<Me>()],
+            ),
+    ]
+}
+
+async fn me(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
+    let key = match Guest::of(&request) {
+        Guest::Key(id) => state.catalogue.keys().valid(&id)?,
+        Guest::Anyone | Guest::Local => None,
+    };
+    let has_console = console::is_there(&request);
+    let body_bytes = state.max_body as u64;
+    work(&state, move |catalogue| {
+        let mut features = features(catalogue);
+        if has_console {
+            features.insert(Feature::Console);
+        }
+        Answer::ok(&told(key, body_bytes, features, catalogue)?)
+    })
+    .await
+}
+
+/// What the catalogue offers.
+fn features(catalogue: &Catalogue) -> BTreeSet<Feature> {
+    let backups = catalogue.jobs().offers_backups().is_ok();
+    let offered = [
+        (Feature::Backups, backups),
+        (Feature::Cluster, catalogue.is_shared()),
+    ];
+    let offered = offered.into_iter().filter(|(_, is_offered)| *is_offered);
+    offered.map(|(feature, _)| feature).collect()
+}
+
+fn told(
+    key: Option<Arc<Key>>,
+    body_bytes: u64,
+    features: BTreeSet<Feature>,
+    catalogue: &Catalogue,
+) -> Result<Me, CatalogueError> {
+    let key = key.as_deref();
+    let recipes = catalogue.recipes().list()?;
+    Ok(Me {
+        name: key.map(|key| key.name.clone()),
+        role: key.map_or(Role::Admin, |key| key.role),
+        libraries: key.map(|key| key.libraries.clone()).unwrap_or_default(),
+        may_forbid: key.is_some_and(|key| key.may_forbid),
+        must_gate: key.and_then(|key| key.must_gate),
+        expires: key.and_then(|key| key.expires),
+        limits: RequestLimits {
+            rate: key.and_then(|key| key.rate),
+            quota: key.and_then(|key| key.quota),
+            body_bytes,
+            gems: MAX_GEMS as u64,
+        },
+        recipes: recipes.into_iter().map(UsableRecipe::from).collect(),
+        features,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
