@@ -839,8 +839,8 @@ fn a_job_survives_its_server(engine: &Engine) {
             assert_eq!(group["pairs"][0]["relation"], "identical");
             found += 1;
         }
-        match page["next"].as_u64() {
-            Some(next) => from = format!("&after={next}"),
+        match page["next_cursor"].as_str() {
+            Some(next) => from = format!("&cursor={next}"),
             None => break,
         }
     }

@@ -241,11 +241,11 @@ fn a_wrong_request_is_answered_in_plain_words() {
         ),
         (
             "GET",
-            "/v1/audit?after=-1",
+            "/v1/audit?cursor=-1",
             "",
             "",
-            "bad_query",
-            "'after': expected a whole number",
+            "bad_cursor",
+            "leave it out to start at the first page",
         ),
         (
             "POST",

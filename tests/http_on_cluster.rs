@@ -19,6 +19,8 @@ mod find;
 mod forbidden;
 #[path = "http/gate.rs"]
 mod gate;
+#[path = "http/lists.rs"]
+mod lists;
 #[path = "http/pages.rs"]
 mod pages;
 #[path = "http/refusals.rs"]

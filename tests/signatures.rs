@@ -509,7 +509,7 @@ fn a_server_takes_recipes_with_a_lexicon() {
         )
     };
     let (status, added) = post("tf-ridf", &written);
-    let of = &added["recipes"][0];
+    let of = &added;
     assert_eq!(
         (status, &of["recipe"], &of["default"]),
         (201, &json!(format!("tf-ridf@{name}")), &json!(false)),

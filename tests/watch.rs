@@ -556,10 +556,13 @@ fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
     let page = |query: &str| server.get(&format!("/v1/audit{query}")).json();
     let first = page("?limit=4");
     assert_eq!(
-        (first["entries"].as_array().unwrap().len(), &first["next"]),
-        (4, &json!(4))
+        (
+            first["entries"].as_array().unwrap().len(),
+            &first["next_cursor"]
+        ),
+        (4, &json!("4"))
     );
-    let second = page("?after=4&limit=4");
+    let second = page("?cursor=4&limit=4");
     let entries = second["entries"].as_array().unwrap();
     assert_eq!(
         actions(entries),
@@ -569,7 +572,7 @@ fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
         ]
     );
     assert_eq!(
-        (&entries[0]["number"], &second["next"]),
+        (&entries[0]["number"], &second["next_cursor"]),
         (&json!(5), &Value::Null)
     );
     let begun = entries[0]["at"].as_str().unwrap();
@@ -583,9 +586,9 @@ fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
         6
     );
     for bad in [
-        "?after=x",
+        "?cursor=x",
         "?since=yesterday",
-        "?after=1&since=1970-01-01T00:00:00Z",
+        "?cursor=1&since=1970-01-01T00:00:00Z",
         "?limit=0",
         "?colour=red",
     ] {

@@ -116,7 +116,7 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
     lines(
         &mut out,
         json,
-        &target.open()?.call::<ListAllowLists>((), ())?.allow,
+        &target.open()?.all::<ListAllowLists>(&())?,
         line,
     )?;
     Ok(Status::Done)

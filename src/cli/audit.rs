@@ -59,10 +59,10 @@ impl AuditArgs {
                     )?;
                 }
             }
-            if page.next.is_none() {
+            if page.next_cursor.is_none() {
                 break;
             }
-            (query.after, query.since) = (page.next, None);
+            (query.cursor, query.since) = (page.next_cursor, None);
         }
         out.flush()?;
         Ok(Status::Done)

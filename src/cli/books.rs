@@ -7,6 +7,7 @@ use lapidary_catalogue::api::{Amendment, Record};
 use lapidary_common::description::Description;
 use lapidary_operations::books::{AmendBook, DeleteBook, ShowBook};
 use lapidary_operations::find::{FindBooks, FindQuery};
+use lapidary_operations::libraries::ListBooks;
 use lapidary_operations::status::ShowStats;
 use lapidary_report::clean;
 use lapidary_store::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
@@ -291,7 +292,7 @@ fn list(
     };
     let mut out = io::BufWriter::new(out(json));
     for library in libraries {
-        catalogue.each_page(&library, |mut books| {
+        catalogue.each_page::<ListBooks>(&library, |mut books| {
             books.retain(|record| !quarantined || record.standing.is_quarantined());
             Ok(lines(&mut out, json, &books, line)?)
         })?;

@@ -3,18 +3,17 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use lapidary_catalogue::api::{Record, Report};
+use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Query};
 use lapidary_gems::Recipe;
-use lapidary_operations::libraries::{BooksQuery, ListBooks};
-use lapidary_operations::{CommandLine, Operation, Session};
-use lapidary_store::{Actor, BookKey, Library, Watch};
+use lapidary_operations::{CommandLine, ListPage, Operation, PageQuery, Session};
+use lapidary_store::{Actor, BookKey, Watch};
 
 use super::failure::Failure;
 use super::remote::Remote;
 
-/// How many books to read at a time.
-const PAGE: usize = 1_000;
+/// An item of a list.
+type Item<O> = <<O as Operation>::Answer as ListPage>::Item;
 
 /// Where operations are called.
 pub(super) enum CatalogueClient {
@@ -40,24 +39,37 @@ impl CatalogueClient {
         }
     }
 
-    /// Passes on the books of a library, a page at a time.
-    pub(super) fn each_page(
+    /// Passes on the items of a list, a page at a time.
+    pub(super) fn each_page<O>(
         &self,
-        library: &Library,
-        mut take: impl FnMut(Vec<Record>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut query = BooksQuery {
-            cursor: None,
-            limit: Some(PAGE),
-        };
+        path: &O::Path,
+        mut take: impl FnMut(Vec<Item<O>>) -> Result<(), Failure>,
+    ) -> Result<(), Failure>
+    where
+        O: Operation<Path: Clone, Input = PageQuery, Answer: ListPage>,
+    {
+        let mut query = PageQuery::largest(None);
         loop {
-            let page = self.call::<ListBooks>(library.clone(), query.clone())?;
-            take(page.books)?;
-            query.cursor = page.next_cursor.map(Into::into);
-            if query.cursor.is_none() {
+            let page = self.call::<O>(path.clone(), query)?.listed();
+            take(page.items)?;
+            if page.next_cursor.is_none() {
                 return Ok(());
             }
+            query = PageQuery::largest(page.next_cursor);
         }
+    }
+
+    /// All items of a list.
+    pub(super) fn all<O>(&self, path: &O::Path) -> Result<Vec<Item<O>>, Failure>
+    where
+        O: Operation<Path: Clone, Input = PageQuery, Answer: ListPage>,
+    {
+        let mut all = Vec::new();
+        self.each_page::<O>(path, |items| {
+            all.extend(items);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     /// Checks a text or gems.

@@ -53,7 +53,7 @@ impl JobsArgs {
                 lines(
                     &mut out(json),
                     json,
-                    &target.open()?.call::<ListJobs>((), ())?.jobs,
+                    &target.open()?.all::<ListJobs>(&())?,
                     sentence,
                 )?;
             }

@@ -93,7 +93,7 @@ impl KeysArgs {
                 told(&catalogue.call::<MakeKey>((), add.key())?)
             }
             KeysCommand::List(Listing { target, json }) => {
-                list(&target.open()?.call::<ListKeys>((), ())?.keys, json)
+                list(&target.open()?.all::<ListKeys>(&())?, json)
             }
             KeysCommand::Rotate {
                 target,

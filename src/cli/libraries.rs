@@ -49,7 +49,7 @@ impl LibrariesArgs {
                 lines(
                     &mut out,
                     json,
-                    &target.open()?.call::<ListLibraries>((), ())?.libraries,
+                    &target.open()?.all::<ListLibraries>(&())?,
                     line,
                 )?;
             }

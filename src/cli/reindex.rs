@@ -10,6 +10,7 @@ use lapidary_catalogue::digests_of;
 use lapidary_common::count::count;
 use lapidary_gems::{RecipeError, RecipeName};
 use lapidary_operations::jobs::StartJob;
+use lapidary_operations::libraries::ListBooks;
 use lapidary_operations::status::ShowStats;
 use lapidary_store::BookKey;
 
@@ -182,7 +183,7 @@ fn lacking(
 ) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
     let mut lacking: HashMap<String, Vec<BookKey>> = HashMap::new();
     for library in catalogue.call::<ShowStats>((), ())?.libraries {
-        catalogue.each_page(&library.library, |books| {
+        catalogue.each_page::<ListBooks>(&library.library, |books| {
             let without = books
                 .into_iter()
                 .filter(|book| !book.gems.contains_key(recipe));

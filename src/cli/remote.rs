@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary_catalogue::api::{
-    Added, Check, Imported, NewBook, Problem, RecipeList, Recut, Report,
+    Added, Check, Imported, NewBook, Problem, RecipeStats, Recut, Report,
 };
 use lapidary_catalogue::client::unanswered;
 use lapidary_catalogue::{BookGems, CheckOptions, Content, NewEntry, Query, Recipes, TextGems};
@@ -384,7 +384,7 @@ impl Remote {
         let sent = request
             .content_type("text/plain; charset=utf-8")
             .send(lexicon);
-        let RecipeList { .. } = self.parsed(self.read(sent)?)?;
+        let RecipeStats { .. } = self.parsed(self.read(sent)?)?;
         Ok(())
     }
 

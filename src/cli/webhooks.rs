@@ -100,7 +100,7 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
     lines(
         &mut out,
         json,
-        &target.open()?.call::<ListWebhooks>((), ())?.webhooks,
+        &target.open()?.all::<ListWebhooks>(&())?,
         line,
     )?;
     Ok(Status::Done)

@@ -45,12 +45,15 @@ async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpRespon
     };
     let [of_library, of_id] = of_book;
     let asked = [
-        ("after", from.as_str()),
+        ("cursor", from.as_str()),
         ("since", &since_midnight),
         of_library,
         of_id,
     ];
-    let AuditPage { entries, next } = visitor.list::<ShowAudit>(&[], &asked).await?;
+    let AuditPage {
+        entries,
+        next_cursor,
+    } = visitor.list::<ShowAudit>(&[], &asked).await?;
     Ok(
         HtmlPage::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(
             &visitor,
@@ -58,7 +61,7 @@ async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpRespon
                 (search_by_book(language, ("since", &language.c_since(), since), library, book))
                 @if entries.is_empty() { p { (language.c_nothing_found()) } }
                 @else { (entries_table(language, &language.c_audit(), &entries)) }
-                @if let Some(next) = next {
+                @if let Some(next) = next_cursor {
                     (more(language, &with(&format!("/console/audit?from={next}"), &of_book)))
                 }
                 (terms(language, [(language.c_who(), language.c_term_who_is())]))

@@ -332,8 +332,11 @@ async fn history(
     let language = visitor.language();
     let of_book = [("library", library), ("book", id)];
     let page = visitor.list::<ShowAudit>(&[], &of_book).await?;
-    let AuditPage { mut entries, next } = page;
-    if next.is_some() {
+    let AuditPage {
+        mut entries,
+        next_cursor,
+    } = page;
+    if next_cursor.is_some() {
         // The log is too long for one page; the record tells when some of its entries were written.
         for since in known_changes(record) {
             let since = since.to_string();
@@ -349,7 +352,7 @@ async fn history(
             h2 { (language.c_history()) }
             @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed)) } }
             @else { (audit::entries_table(language, &language.c_history(), &entries)) }
-            @if let Some(next) = next {
+            @if let Some(next) = next_cursor {
                 (more(language, &with(&format!("/console/audit?from={next}"), &of_book)))
             }
         }

@@ -15,8 +15,7 @@ use super::layout::{
 use super::visitor::{ApiCall, PageFailure, Visitor, Who, path, with};
 use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, FeedAnswer, FeedOutcome,
-    FoundBooks, Job, JobResult, JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record,
-    Task,
+    FoundBooks, Job, JobResult, JobState, LibraryListing, LibraryTrust, Record, Task,
 };
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
@@ -180,7 +179,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
             }
         });
     }
-    let Libraries { libraries } = visitor.call::<ListLibraries>(&[], ()).await?;
+    let libraries = visitor.all::<ListLibraries>(&[]).await?;
     let heads = [
         language.c_library(),
         language.c_books(),
@@ -377,7 +376,7 @@ fn outcome(language: Language, outcome: &FeedOutcome) -> String {
 
 async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
+    let jobs = visitor.all::<ListJobs>(&[]).await?;
     let (running, done) = (
         search_that(&jobs, JobState::Running),
         search_that(&jobs, JobState::Done),
@@ -420,9 +419,12 @@ fn search_that(jobs: &[Job], state: JobState) -> Option<&Job> {
 async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, PageFailure> {
     let language = visitor.language();
     let id = job.id.to_string();
-    let asked = [("limit", "20"), ("after", from)];
+    let asked = [("limit", "20"), ("cursor", from)];
     let page = visitor.list::<ListDuplicateGroups>(&[&id], &asked).await?;
-    let DuplicateGroups { groups, next } = page;
+    let DuplicateGroups {
+        groups,
+        next_cursor,
+    } = page;
     let mut overlaps = Vec::new();
     if from.is_empty() {
         let first = &asked[..1];
@@ -437,7 +439,7 @@ async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Pa
         p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
         @for sentence in &left_out { p { (sentence) } }
         (groups_found(language, &groups))
-        @if let Some(next) = next { (more(language, &format!("/console/duplicates?from={next}"))) }
+        @if let Some(next) = next_cursor { (more(language, &format!("/console/duplicates?from={next}"))) }
         @if !overlaps.is_empty() {
             h2 { (language.head_overlaps()) }
             @for found in &overlaps { (one_overlap(language, found)) }

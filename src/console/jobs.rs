@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::layout::{Here, HtmlPage, button_to, see_other, size, table, terms, time};
 use super::visitor::{PageFailure, Visitor};
-use lapidary_catalogue::api::{Job, JobResult, JobState, Jobs, Task};
+use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::jobs::{CancelJob, ListJobs, StartJob};
@@ -23,7 +23,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
+    let jobs = visitor.all::<ListJobs>(&[]).await?;
     let runs = jobs.iter().any(|job| job.state == JobState::Running);
     let again = runs.then_some("every 2s");
     let heads = [

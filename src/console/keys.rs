@@ -15,7 +15,7 @@ use super::layout::{
     see_other, table, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path};
-use lapidary_catalogue::api::{Key, Keys, NewKey, Rotation};
+use lapidary_catalogue::api::{Key, NewKey, Rotation};
 use lapidary_catalogue::permission::{Rate, Role, Unless};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -39,7 +39,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
 
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Keys { keys } = visitor.call::<ListKeys>(&[], ()).await?;
+    let keys = visitor.all::<ListKeys>(&[]).await?;
     Ok(
         HtmlPage::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
             visitor,

@@ -14,7 +14,7 @@ use super::layout::{
 };
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{
-    Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources,
+    Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest,
 };
 use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{Kind, Reason, SourceLimit};
@@ -60,7 +60,7 @@ fn sources_table(language: Language, sources: &[Source]) -> Markup {
 
 async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Sources { sources } = visitor.call::<ListSources>(&[], ()).await?;
+    let sources = visitor.all::<ListSources>(&[]).await?;
     Ok(HtmlPage::new(
         Here::Sources,
         language.c_sources(),

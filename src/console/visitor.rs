@@ -31,7 +31,7 @@ use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{Catalogue, CatalogueError};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
-use lapidary_operations::{Answer as _, Operation, Request, filled};
+use lapidary_operations::{Answer as _, ListPage, Operation, PageQuery, Request, filled};
 
 /// The header by which htmx makes itself known.
 const HTMX: HeaderName = HeaderName::from_static("hx-request");
@@ -199,6 +199,25 @@ impl Visitor {
             body: None,
         };
         self.answer_to::<O>(request).await
+    }
+
+    /// All items of a list.
+    pub(super) async fn all<O>(
+        &self,
+        segments: &[&str],
+    ) -> Result<Vec<<O::Answer as ListPage>::Item>, PageFailure>
+    where
+        O: Operation<Input = PageQuery, Answer: ListPage>,
+    {
+        let (mut all, mut query) = (Vec::new(), PageQuery::largest(None));
+        loop {
+            let page = self.call::<O>(segments, query).await?.listed();
+            all.extend(page.items);
+            if page.next_cursor.is_none() {
+                return Ok(all);
+            }
+            query = PageQuery::largest(page.next_cursor);
+        }
     }
 
     async fn answer_to<O: Operation>(&self, request: Request) -> Result<O::Answer, PageFailure> {

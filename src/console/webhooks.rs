@@ -10,7 +10,7 @@ use super::layout::{
     Here, HtmlPage, button_to, form_to, main_button, required_field, see_other, table, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{AllowList, AllowLists, NewWebhook, Webhook, Webhooks};
+use lapidary_catalogue::api::{AllowList, NewWebhook, Webhook};
 use lapidary_language::Language;
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists};
 use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
@@ -29,7 +29,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
 
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Webhooks { webhooks } = visitor.call::<ListWebhooks>(&[], ()).await?;
+    let webhooks = visitor.all::<ListWebhooks>(&[]).await?;
     Ok(HtmlPage::new(Here::Webhooks, language.c_webhooks(), language.c_webhooks_lead()).show(visitor, &html! {
         (made)
         @if webhooks.is_empty() { p { (language.c_no_webhooks()) } }
@@ -81,7 +81,7 @@ fn webhooks_table(visitor: &Visitor, webhooks: &[Webhook]) -> Markup {
 
 async fn allowed(visitor: &Visitor) -> Result<Markup, PageFailure> {
     let language = visitor.language();
-    let AllowLists { allow } = visitor.call::<ListAllowLists>(&[], ()).await?;
+    let allow = visitor.all::<ListAllowLists>(&[]).await?;
     let heads = [
         language.c_name(),
         language.c_what(),

@@ -1,7 +1,6 @@
 //! `GET /v1/me`: what the caller may do, and what the server offers.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -45,7 +44,7 @@ async fn me(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRespon
         if has_console {
             features.insert(Feature::Console);
         }
-        Answer::ok(&told(key, body_bytes, features, catalogue)?)
+        Answer::ok(&told(key.as_deref(), body_bytes, features, catalogue)?)
     })
     .await
 }
@@ -62,12 +61,11 @@ fn features(catalogue: &Catalogue) -> BTreeSet<Feature> {
 }
 
 fn told(
-    key: Option<Arc<Key>>,
+    key: Option<&Key>,
     body_bytes: u64,
     features: BTreeSet<Feature>,
     catalogue: &Catalogue,
 ) -> Result<Me, CatalogueError> {
-    let key = key.as_deref();
     let recipes = catalogue.recipes().list()?;
     Ok(Me {
         name: key.map(|key| key.name.clone()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use lapidary_gems::Lexicon;
+use lapidary_gems::{Lexicon, Recipe};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Get, Post};
@@ -16,7 +16,8 @@ use super::calls::{Call, json, text};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{body, parameters};
-use lapidary_catalogue::api::RecipeList;
+use lapidary_catalogue::api::RecipeStats;
+use lapidary_catalogue::{Catalogue, CatalogueError};
 use lapidary_common::error::ErrorCode;
 
 /// A lexicon takes its length and the places of its lines.
@@ -44,8 +45,8 @@ pub(super) fn calls() -> Vec<Call> {
             )
             .query::<RecipeQuery>()
             .takes([text("text/plain").example(EXAMPLE)])
-            .answers(200, "It was there before", [json::<RecipeList>()])
-            .answers(201, "It was added", [json::<RecipeList>()]),
+            .answers(200, "It was there before", [json::<RecipeStats>()])
+            .answers(201, "It was added", [json::<RecipeStats>()]),
         Call::new(Get, "/v1/lexicons/{lexicon}", Admin, lexicon)
             .named("lexicon", "Show a lexicon of a recipe, as `lapidary lexicon count` wrote it")
             .answers(200, "The lexicon", [text("text/plain")]),
@@ -73,28 +74,25 @@ async fn add(
             ))
         };
         let recipe = catalogue.recipes().named(&name, lexicon.as_ref())?;
-        let is_new = catalogue
-            .recipes()
-            .list()?
-            .iter()
-            .all(|known| known.recipe != *recipe.name());
+        let is_new = known(catalogue, &recipe)?.is_none();
         catalogue.recipes().ensure(std::slice::from_ref(&recipe))?;
-        let recipes = catalogue
-            .recipes()
-            .list()?
-            .into_iter()
-            .filter(|known| known.recipe == *recipe.name())
-            .collect();
-        Answer::json(
-            if is_new {
-                StatusCode::CREATED
-            } else {
-                StatusCode::OK
-            },
-            &RecipeList { recipes },
-        )
+        let added = known(catalogue, &recipe)?.ok_or_else(|| {
+            Problem::new(ErrorCode::BadRecipe, "the recipe was dropped meanwhile")
+        })?;
+        let status = if is_new {
+            StatusCode::CREATED
+        } else {
+            StatusCode::OK
+        };
+        Answer::json(status, &added)
     })
     .await
+}
+
+/// What the catalogue has of a recipe.
+fn known(catalogue: &Catalogue, recipe: &Recipe) -> Result<Option<RecipeStats>, CatalogueError> {
+    let mut known = catalogue.recipes().list()?.into_iter();
+    Ok(known.find(|known| known.recipe == *recipe.name()))
 }
 
 fn bad_recipe(why: String) -> Problem {

@@ -416,10 +416,10 @@ pub fn under_load(servers: &Servers, disturb: impl FnOnce() + Send) -> Vec<(Inst
                 _ => {}
             }
         }
-        let Some(next) = page["next"].as_u64() else {
+        let Some(next) = page["next_cursor"].as_str() else {
             break;
         };
-        path = format!("/v1/audit?limit=1000&after={next}");
+        path = format!("/v1/audit?limit=1000&cursor={next}");
     }
     let digest = |book: u64, state: State| {
         json!(blake3::hash(text(book, state.version).as_bytes()).to_string())

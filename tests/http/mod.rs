@@ -10,6 +10,7 @@ mod decisions;
 mod find;
 mod forbidden;
 mod gate;
+mod lists;
 mod pages;
 mod refusals;
 mod running;

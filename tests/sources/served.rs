@@ -183,12 +183,12 @@ fn sources_are_defined_run_and_shown_over_http() {
     );
     let runs = get(&server, "/v1/sources/it/runs?limit=1");
     assert_eq!(
-        (&runs["runs"][0]["number"], &runs["next"]),
-        (&json!(2), &json!(2))
+        (&runs["runs"][0]["number"], &runs["next_cursor"]),
+        (&json!(2), &json!("2"))
     );
-    let before = get(&server, "/v1/sources/it/runs?before=2");
+    let before = get(&server, "/v1/sources/it/runs?cursor=2");
     assert_eq!(
-        (&before["runs"][0]["number"], &before["next"]),
+        (&before["runs"][0]["number"], &before["next_cursor"]),
         (&json!(1), &Value::Null)
     );
 

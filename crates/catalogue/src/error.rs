@@ -168,7 +168,7 @@ pub enum CatalogueError {
     TooMuchSought,
     /// A cursor that is not one of this search.
     #[error(
-        "the cursor is not the 'next_cursor' of a page of this search; leave it out to start at the first page"
+        "the cursor is not the 'next_cursor' of a page of this list; leave it out to start at the first page"
     )]
     BadCursor,
     /// No such key.

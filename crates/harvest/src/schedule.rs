@@ -86,7 +86,7 @@ impl Schedule {
         }
         *measured = Some(Instant::now());
         let mut now = SourcesNow::default();
-        for source in self.catalogue.shown_sources(&|_| true)? {
+        for source in self.catalogue.shown_sources(&|_, _| true, usize::MAX)? {
             now.queued += source.queued;
             now.refused += source.run.map_or(0, |run| run.refused);
             now.running += u64::from(source.state == SourceState::Running);

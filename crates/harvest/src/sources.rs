@@ -47,7 +47,8 @@ pub trait Sources {
     /// All sources that `wanted` takes, with what they are doing.
     fn shown_sources(
         &self,
-        wanted: &dyn Fn(&Source) -> bool,
+        wanted: &dyn Fn(&BookId, &Source) -> bool,
+        most: usize,
     ) -> Result<Vec<api::Source>, HarvestError>;
 
     /// A source and what it is doing.
@@ -85,13 +86,15 @@ impl Sources for Catalogue {
 
     fn shown_sources(
         &self,
-        wanted: &dyn Fn(&Source) -> bool,
+        wanted: &dyn Fn(&BookId, &Source) -> bool,
+        most: usize,
     ) -> Result<Vec<api::Source>, HarvestError> {
         let mut plans = plan::plans(self)?;
         let sources = self
             .sources()?
             .into_iter()
-            .filter(|(_, source)| wanted(source));
+            .filter(|(name, source)| wanted(name, source))
+            .take(most);
         sources
             .map(|(name, source)| {
                 let plan = plans.remove(name.as_str()).unwrap_or_default();
@@ -122,7 +125,7 @@ impl Sources for Catalogue {
         let next = runs.last().filter(|_| more).map(|run| run.number);
         Ok(SourceRuns {
             runs: runs.into_iter().map(Into::into).collect(),
-            next,
+            next_cursor: next.map(|next| next.to_string()),
         })
     }
 

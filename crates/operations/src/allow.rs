@@ -1,5 +1,7 @@
 //! Allow-lists: gems that checks ignore, and books that do not affect the verdict.
 
+use std::cmp::Ordering;
+
 use lapidary_catalogue::api::{AllowList, AllowLists, ToAllow};
 use lapidary_catalogue::{Allowable, BookGems, Content};
 use lapidary_common::error::ErrorCode;
@@ -7,7 +9,8 @@ use lapidary_store::BookId;
 use serde_json::json;
 
 use crate::{
-    Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, Upserted, excerpt,
+    Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
+    excerpt,
 };
 
 /// Lists all allow-lists.
@@ -15,15 +18,16 @@ pub struct ListAllowLists;
 
 impl Operation for ListAllowLists {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = AllowLists;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/allow", Needs::Admin)
         .named("allow_lists", "List all allow-lists")
-        .answers(&[(200, "All allow-lists, by name")]);
+        .answers(&[(200, "A page of allow-lists, by name")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<AllowLists, OperationError> {
-        let allow = session.allow_lists().list()?;
-        Ok(AllowLists { allow })
+    fn run(session: &Session<'_>, (): (), query: PageQuery) -> Result<AllowLists, OperationError> {
+        let lists = session.allow_lists().list()?;
+        let page = query.of(lists, |list| list.name.clone(), Ordering::Greater)?;
+        Ok(page.into())
     }
 }
 

@@ -7,7 +7,9 @@ use lapidary_store::AuditFrom;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
-use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, page_limit};
+use crate::{
+    Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, page_limit, place_of,
+};
 
 /// Shows a page of the audit log.
 pub struct ShowAudit;
@@ -16,24 +18,24 @@ pub struct ShowAudit;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct AuditQuery {
-    /// Only entries after this number
-    pub after: Option<u64>,
-    /// Only entries from this time on; use instead of `after`
+    /// The `next_cursor` of the previous page
+    pub cursor: Option<String>,
+    /// Only entries from this time on; use instead of `cursor`
     pub since: Option<Timestamp>,
     /// Only entries about books of this library
     pub library: Option<String>,
     /// With `library`: only entries about this book, by its id
     pub book: Option<String>,
-    /// The maximum number of entries, from 1 to 1000
-    #[param(minimum = 1, maximum = 1000)]
+    /// The maximum number of entries
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
 }
 
 impl Input for AuditQuery {
     fn sent_as() -> SentAs {
         SentAs::query::<Self>(
-            "after (the 'next' of the previous page) or since (a time such as 2030-01-31T08:00:00Z), library and book (to see entries about it), and limit (a \
-             number)",
+            "cursor (the 'next_cursor' of the previous page) or since (a time such as 2030-01-31T08:00:00Z), library and book \
+             (to see entries about it), and limit (a number)",
         )
     }
 }
@@ -51,10 +53,11 @@ impl Operation for ShowAudit {
         .answers(&[(200, "A page of entries")]);
 
     fn run(session: &Session<'_>, (): (), query: AuditQuery) -> Result<AuditPage, OperationError> {
-        let from = match (query.after, query.since) {
-            (after, None) => AuditFrom::Behind(after.unwrap_or(0)),
+        let last = place_of(query.cursor.as_deref())?;
+        let from = match (last, query.since) {
+            (last, None) => AuditFrom::Behind(last.unwrap_or(0)),
             (None, Some(time)) => AuditFrom::Time(time),
-            (Some(_), Some(_)) => return Err(bad_query("give one of 'after' and 'since'")),
+            (Some(_), Some(_)) => return Err(bad_query("give one of 'cursor' and 'since'")),
         };
         let limit = page_limit(query.limit)?;
         match (query.library, query.book) {

@@ -26,10 +26,10 @@ pub struct DecisionsQuery {
     pub book: Option<String>,
     /// Only entries of this day, in UTC
     pub day: Option<Date>,
-    /// The cursor of the page
+    /// The `next_cursor` of the previous page
     pub cursor: Option<String>,
-    /// The maximum number of entries, from 1 to 1000
-    #[param(minimum = 1, maximum = 1000)]
+    /// The maximum number of entries
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
 }
 

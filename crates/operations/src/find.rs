@@ -33,7 +33,7 @@ pub struct FindQuery {
     /// The `next_cursor` of the previous page
     pub cursor: Option<String>,
     /// The maximum number of books
-    #[param(minimum = 1, maximum = 1000)]
+    #[param(minimum = 1, maximum = 1000, default = 100)]
     pub limit: Option<usize>,
 }
 

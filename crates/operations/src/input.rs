@@ -1,6 +1,5 @@
 //! What an operation takes besides the parameters of its path: a query, or a JSON body.
 
-use lapidary_common::error::ErrorCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -8,11 +7,6 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::body::{self, Body};
-use crate::error::OperationError;
-
-/// The default number of items in an answer, and the largest.
-const PAGE: usize = 100;
-const LARGEST_PAGE: usize = 1_000;
 
 /// How an input is sent.
 pub enum SentAs {
@@ -62,14 +56,4 @@ impl Input for () {
     fn sent_as() -> SentAs {
         SentAs::Nothing
     }
-}
-
-/// The number of items that were asked for on one page.
-pub fn page_limit(asked: Option<usize>) -> Result<usize, OperationError> {
-    let limit = asked.unwrap_or(PAGE);
-    if (1..=LARGEST_PAGE).contains(&limit) {
-        return Ok(limit);
-    }
-    let detail = format!("the limit is {limit}, and must be from 1 to {LARGEST_PAGE}");
-    Err(OperationError::refused(ErrorCode::BadLimit, detail))
 }

@@ -1,13 +1,13 @@
 //! Jobs: started, shown, cancelled.
 
+use std::cmp::Ordering;
+
 use lapidary_catalogue::api::{DuplicateGroups, DuplicateOverlaps, Job, Jobs, Task};
 use lapidary_catalogue::start_job;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::IntoParams;
 
 use crate::{
-    Body, Endpoint, Input, JobNumber, Needs, Operation, OperationError, SentAs, Session, page_limit,
+    Body, Endpoint, Input, JobNumber, Needs, Operation, OperationError, PageQuery, SentAs, Session,
 };
 
 /// Lists all jobs.
@@ -15,15 +15,15 @@ pub struct ListJobs;
 
 impl Operation for ListJobs {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = Jobs;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/jobs", Needs::Admin)
         .named("jobs", "List all jobs")
-        .answers(&[(200, "The jobs")]);
+        .answers(&[(200, "A page of jobs, the newest first")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Jobs, OperationError> {
-        let jobs = session.jobs().all()?;
-        Ok(Jobs { jobs })
+    fn run(session: &Session<'_>, (): (), query: PageQuery) -> Result<Jobs, OperationError> {
+        let page = query.of(session.jobs().all()?, |job| job.id, Ordering::Less)?;
+        Ok(page.into())
     }
 }
 
@@ -92,29 +92,12 @@ impl Operation for CancelJob {
     }
 }
 
-/// Which groups or overlaps of duplicates.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-pub struct DuplicatesQuery {
-    /// `next` of the page before
-    pub after: Option<u32>,
-    /// The maximum number in the answer, from 1 to 1000
-    #[param(minimum = 1, maximum = 1000)]
-    pub limit: Option<usize>,
-}
-
-impl Input for DuplicatesQuery {
-    fn sent_as() -> SentAs {
-        SentAs::query::<Self>("after and limit")
-    }
-}
-
 /// Lists the groups of duplicates that a job found.
 pub struct ListDuplicateGroups;
 
 impl Operation for ListDuplicateGroups {
     type Path = JobNumber;
-    type Input = DuplicatesQuery;
+    type Input = PageQuery;
     type Answer = DuplicateGroups;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/jobs/{id}/groups", Needs::Admin)
         .named(
@@ -127,11 +110,11 @@ impl Operation for ListDuplicateGroups {
     fn run(
         session: &Session<'_>,
         JobNumber(id): JobNumber,
-        query: DuplicatesQuery,
+        query: PageQuery,
     ) -> Result<DuplicateGroups, OperationError> {
         Ok(session
             .jobs()
-            .duplicate_groups(id, query.after, page_limit(query.limit)?)?)
+            .duplicate_groups(id, query.place()?, query.limit()?)?)
     }
 }
 
@@ -140,7 +123,7 @@ pub struct ListDuplicateOverlaps;
 
 impl Operation for ListDuplicateOverlaps {
     type Path = JobNumber;
-    type Input = DuplicatesQuery;
+    type Input = PageQuery;
     type Answer = DuplicateOverlaps;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/jobs/{id}/overlaps", Needs::Admin)
         .named(
@@ -153,10 +136,10 @@ impl Operation for ListDuplicateOverlaps {
     fn run(
         session: &Session<'_>,
         JobNumber(id): JobNumber,
-        query: DuplicatesQuery,
+        query: PageQuery,
     ) -> Result<DuplicateOverlaps, OperationError> {
         Ok(session
             .jobs()
-            .duplicate_overlaps(id, query.after, page_limit(query.limit)?)?)
+            .duplicate_overlaps(id, query.place()?, query.limit()?)?)
     }
 }

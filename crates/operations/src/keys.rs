@@ -1,26 +1,67 @@
 //! Keys: created, listed, rotated, revoked.
 
-use jiff::SignedDuration;
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::{SignedDuration, Timestamp};
 use lapidary_catalogue::CatalogueError;
-use lapidary_catalogue::api::{Keys, MadeKey, NewKey, Rotation};
+use lapidary_catalogue::api::{Key, Keys, MadeKey, NewKey, Rotation};
 use serde_json::json;
 
-use crate::{Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, excerpt};
+use crate::{
+    Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, excerpt,
+};
 
 /// Lists all keys.
 pub struct ListKeys;
 
 impl Operation for ListKeys {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = Keys;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/keys", Needs::Admin)
         .named("keys", "List all keys, without their secrets")
-        .answers(&[(200, "The keys")]);
+        .answers(&[(200, "A page of keys, by name")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Keys, OperationError> {
+    fn run(session: &Session<'_>, (): (), query: PageQuery) -> Result<Keys, OperationError> {
         let keys = session.keys().list()?;
-        Ok(Keys { keys })
+        let page = query.of(keys, KeyPlace::of, Ordering::Greater)?;
+        Ok(page.into())
+    }
+}
+
+/// The place of a key in the list: several secrets of one name are there one by one.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct KeyPlace {
+    name: String,
+    created: Timestamp,
+}
+
+impl KeyPlace {
+    fn of(key: &Key) -> Self {
+        Self {
+            name: key.name.clone(),
+            created: key.created,
+        }
+    }
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.created, self.name)
+    }
+}
+
+impl FromStr for KeyPlace {
+    type Err = ();
+
+    fn from_str(cursor: &str) -> Result<Self, ()> {
+        let (created, name) = cursor.split_once(' ').ok_or(())?;
+        Ok(Self {
+            name: name.to_owned(),
+            created: created.parse().map_err(drop)?,
+        })
     }
 }
 

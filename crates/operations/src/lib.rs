@@ -11,16 +11,17 @@
 //! use lapidary_catalogue::api::NewKey;
 //! use lapidary_catalogue::permission::Role;
 //! use lapidary_operations::keys::{ListKeys, MakeKey};
-//! use lapidary_operations::{CommandLine, Operation, Request, Session};
+//! use lapidary_operations::{CommandLine, Operation, PageQuery, Request, Session};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! let catalogue = Arc::new(Catalogue::open_or_create(folder.path())?);
 //! let session = Session::local(&catalogue, &CommandLine);
 //! let made = MakeKey::run(&session, (), NewKey::new("me", Role::Admin))?;
-//! assert_eq!(ListKeys::run(&session, (), ())?.keys, [made.key]);
+//! let listed = ListKeys::run(&session, (), PageQuery::default())?;
+//! assert_eq!(listed.keys, [made.key]);
 //!
 //! // The same call, for a server.
-//! let request = Request::of::<ListKeys>(&[""; 0], &());
+//! let request = Request::of::<ListKeys>(&[""; 0], &PageQuery::default());
 //! assert_eq!((request.method, &*request.target), ("GET", "/v1/keys"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -42,6 +43,7 @@ mod body;
 mod endpoint;
 mod error;
 mod input;
+mod page;
 mod path;
 mod request;
 mod session;
@@ -50,7 +52,8 @@ pub use answer::{Answer, Done, Upserted};
 pub use body::{Body, json, text};
 pub use endpoint::{Endpoint, Needs};
 pub use error::{OperationError, excerpt};
-pub use input::{Input, SentAs, page_limit};
+pub use input::{Input, SentAs};
+pub use page::{ListPage, Listed, PageQuery, page_limit, place_of};
 pub use path::{JobNumber, PathParameters};
 pub use request::{Request, filled};
 pub use session::{CommandLine, Host, MIN_FREE, Session};

@@ -1,60 +1,37 @@
 //! Libraries: listed, trusted, and the books in them.
 
+use std::cmp::Ordering;
+
 use lapidary_catalogue::api::{Libraries, LibraryTrust, Page};
 use lapidary_store::{BookId, Library};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::IntoParams;
 
-use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, page_limit};
+use crate::{Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session};
 
 /// Lists all libraries that have books.
 pub struct ListLibraries;
 
 impl Operation for ListLibraries {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = Libraries;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries", Needs::Admin)
         .named("libraries", "List all libraries")
-        .answers(&[(200, "All libraries that have books")]);
+        .answers(&[(200, "A page of the libraries that have books, by name")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Libraries, OperationError> {
+    fn run(session: &Session<'_>, (): (), query: PageQuery) -> Result<Libraries, OperationError> {
         let libraries = session.libraries().list()?;
-        Ok(Libraries { libraries })
+        let page = query.of(libraries, |one| one.library.clone(), Ordering::Greater)?;
+        Ok(page.into())
     }
 }
 
 /// Lists the books of a library.
 pub struct ListBooks;
 
-/// Which books of a library.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-pub struct BooksQuery {
-    /// The `next_cursor` of the previous page
-    #[param(
-        min_length = 1,
-        max_length = 512,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"
-    )]
-    pub cursor: Option<String>,
-    /// The maximum number of books
-    #[param(minimum = 1, maximum = 1000)]
-    pub limit: Option<usize>,
-}
-
-impl Input for BooksQuery {
-    fn sent_as() -> SentAs {
-        SentAs::query::<Self>(
-            "cursor (the 'next_cursor' of the previous page) and limit (a number)",
-        )
-    }
-}
-
 impl Operation for ListBooks {
     type Path = Library;
-    type Input = BooksQuery;
+    type Input = PageQuery;
     type Answer = Page;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/books", Needs::Ingest)
         .named("books", "List the books of a library, one page at a time")
@@ -63,11 +40,12 @@ impl Operation for ListBooks {
     fn run(
         session: &Session<'_>,
         library: Library,
-        query: BooksQuery,
+        query: PageQuery,
     ) -> Result<Page, OperationError> {
-        let cursor: Option<BookId> = query.cursor.map(TryInto::try_into).transpose()?;
-        let limit = page_limit(query.limit)?;
-        Ok(session.books().page(&library, cursor.as_ref(), limit)?)
+        let cursor = query.place::<BookId>()?;
+        Ok(session
+            .books()
+            .page(&library, cursor.as_ref(), query.limit()?)?)
     }
 }
 

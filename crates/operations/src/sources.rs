@@ -3,6 +3,8 @@
 //! A library's own key manages the sources of its libraries, and sees no others. What reaches the machine or its network
 //! needs an administrator ([`Source::needs_administrator`]).
 
+use std::cmp::Ordering;
+
 use lapidary_catalogue::Editor;
 use lapidary_catalogue::api::{
     self, SourceChange, SourceDefinition, SourceErrors, SourceRuns, SourceTest,
@@ -14,10 +16,9 @@ use lapidary_harvest::{
 use lapidary_store::{BookId, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use utoipa::IntoParams;
 
 use crate::{
-    Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, Upserted, page_limit,
+    Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
 };
 
 impl Session<'_> {
@@ -101,18 +102,28 @@ pub struct ListSources;
 
 impl Operation for ListSources {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = api::Sources;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/sources", Needs::AnyIngest)
         .named("sources", "List all sources and what they are doing")
         .about(
             "An ingest key sees the sources of its libraries that it may manage, an admin key all.",
         )
-        .answers(&[(200, "The sources, by name")]);
+        .answers(&[(200, "A page of sources, by name")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<api::Sources, OperationError> {
-        let sources = session.shown_sources(&|source| session.manages(source))?;
-        Ok(api::Sources { sources })
+    fn run(
+        session: &Session<'_>,
+        (): (),
+        query: PageQuery,
+    ) -> Result<api::Sources, OperationError> {
+        let (cursor, limit) = (query.place::<BookId>()?, query.limit()?);
+        let wanted = |name: &BookId, source: &Source| {
+            session.manages(source) && cursor.as_ref().is_none_or(|cursor| name > cursor)
+        };
+        // One more tells whether others follow.
+        let sources = session.shown_sources(&wanted, limit.saturating_add(1))?;
+        let page = query.of(sources, |source| source.name.clone(), Ordering::Greater)?;
+        Ok(page.into())
     }
 }
 
@@ -335,26 +346,9 @@ impl Operation for TestSource {
 /// Lists the runs of a source.
 pub struct ListSourceRuns;
 
-/// Which runs of a source.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-pub struct SourceRunsQuery {
-    /// `next` of the page before
-    pub before: Option<u64>,
-    /// The maximum number of runs
-    #[param(minimum = 1, maximum = 1000)]
-    pub limit: Option<usize>,
-}
-
-impl Input for SourceRunsQuery {
-    fn sent_as() -> SentAs {
-        SentAs::query::<Self>("before and limit")
-    }
-}
-
 impl Operation for ListSourceRuns {
     type Path = BookId;
-    type Input = SourceRunsQuery;
+    type Input = PageQuery;
     type Answer = SourceRuns;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/sources/{source}/runs", Needs::AnyIngest)
         .named(
@@ -366,37 +360,20 @@ impl Operation for ListSourceRuns {
     fn run(
         session: &Session<'_>,
         name: BookId,
-        query: SourceRunsQuery,
+        query: PageQuery,
     ) -> Result<SourceRuns, OperationError> {
-        let limit = page_limit(query.limit)?;
+        let limit = query.limit()?;
         session.managed(&name)?;
-        Ok(session.source_runs(&name, query.before, limit)?)
+        Ok(session.source_runs(&name, query.place()?, limit)?)
     }
 }
 
 /// Lists the addresses of a source that failed.
 pub struct ListSourceErrors;
 
-/// Which addresses that failed.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-pub struct SourceErrorsQuery {
-    /// The `next_cursor` of the previous page
-    pub cursor: Option<String>,
-    /// The maximum number of addresses
-    #[param(minimum = 1, maximum = 1000)]
-    pub limit: Option<usize>,
-}
-
-impl Input for SourceErrorsQuery {
-    fn sent_as() -> SentAs {
-        SentAs::query::<Self>("cursor and limit")
-    }
-}
-
 impl Operation for ListSourceErrors {
     type Path = BookId;
-    type Input = SourceErrorsQuery;
+    type Input = PageQuery;
     type Answer = SourceErrors;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/sources/{source}/errors", Needs::AnyIngest)
         .named(
@@ -408,9 +385,9 @@ impl Operation for ListSourceErrors {
     fn run(
         session: &Session<'_>,
         name: BookId,
-        query: SourceErrorsQuery,
+        query: PageQuery,
     ) -> Result<SourceErrors, OperationError> {
-        let limit = page_limit(query.limit)?;
+        let limit = query.limit()?;
         session.managed(&name)?;
         Ok(session.source_errors(&name, query.cursor.as_deref(), limit)?)
     }

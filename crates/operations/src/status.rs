@@ -1,5 +1,7 @@
 //! How the catalogue is: its figures, its recipes, and what is unhealthy about it and the server.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 use lapidary_catalogue::api::Concern::ExpiringCertificate;
 use lapidary_catalogue::api::{Finding, Findings, History, Period, RecipeList, Stats};
@@ -7,7 +9,7 @@ use lapidary_catalogue::{SOON, diagnose};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
-use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session};
+use crate::{Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session};
 
 /// Shows statistics of the catalogue.
 pub struct ShowStats;
@@ -30,15 +32,17 @@ pub struct ListRecipes;
 
 impl Operation for ListRecipes {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = RecipeList;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/recipes", Needs::Admin)
         .named("recipes", "List all recipes of the catalogue")
-        .answers(&[(200, "The recipes, the default first")]);
+        .answers(&[(200, "A page of recipes, by name")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<RecipeList, OperationError> {
-        let recipes = session.recipes().list()?;
-        Ok(RecipeList { recipes })
+    fn run(session: &Session<'_>, (): (), query: PageQuery) -> Result<RecipeList, OperationError> {
+        let mut recipes = session.recipes().list()?;
+        recipes.sort_by(|a, b| a.recipe.cmp(&b.recipe));
+        let page = query.of(recipes, |one| one.recipe.clone(), Ordering::Greater)?;
+        Ok(page.into())
     }
 }
 

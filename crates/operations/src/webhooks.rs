@@ -1,12 +1,15 @@
 //! Webhooks: where the events of a library are posted.
 
+use std::cmp::Ordering;
+
 use lapidary_catalogue::api::{MadeWebhook, NewWebhook, Webhooks};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::Library;
 use serde_json::json;
 
 use crate::{
-    Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, Upserted, excerpt,
+    Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
+    excerpt,
 };
 
 /// Lists all webhooks.
@@ -14,15 +17,20 @@ pub struct ListWebhooks;
 
 impl Operation for ListWebhooks {
     type Path = ();
-    type Input = ();
+    type Input = PageQuery;
     type Answer = Webhooks;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/webhooks", Needs::Admin)
         .named("webhooks", "List all webhooks and their delivery status")
-        .answers(&[(200, "All webhooks, by library")]);
+        .answers(&[(200, "A page of webhooks, by library")]);
 
-    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Webhooks, OperationError> {
+    fn run(session: &Session<'_>, (): (), query: PageQuery) -> Result<Webhooks, OperationError> {
         let webhooks = session.webhooks().all()?;
-        Ok(Webhooks { webhooks })
+        let page = query.of(
+            webhooks,
+            |webhook| webhook.library.clone(),
+            Ordering::Greater,
+        )?;
+        Ok(page.into())
     }
 }
 

@@ -19,9 +19,10 @@ use lapidary_common::error::Classified as _;
 use lapidary_extract::MainText;
 use lapidary_harvest::{Credentials, Every, Gone, HarvestError, Kind, Pattern, clear_source};
 use lapidary_operations::Done;
+use lapidary_operations::PageQuery;
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
-    ShowSource, SourceChanges, SourceErrorsQuery, SourceRunsQuery, TestSource,
+    ShowSource, SourceChanges, TestSource,
 };
 use lapidary_report::clean;
 use lapidary_store::{Actor, BookId, Library, Rights};
@@ -35,8 +36,6 @@ use lines::{failed, not_taken, run_line, summary};
 
 /// How many runs and errors `show` prints.
 const SHOWN: usize = 20;
-/// How many errors are read at a time.
-const PAGE: usize = 1_000;
 
 /// Fetch books from folders, catalogues, archives and sites, and look again later for what is new.
 #[derive(Args)]
@@ -215,7 +214,7 @@ impl SourcesArgs {
 }
 
 fn list(Listing { target, json }: &Listing) -> Result<Status, Failure> {
-    let sources = target.open()?.call::<ListSources>((), ())?.sources;
+    let sources = target.open()?.all::<ListSources>(&())?;
     terminal::lines(&mut out(*json), *json, &sources, summary)?;
     Ok(Status::Done)
 }
@@ -303,12 +302,9 @@ struct SourceDetails {
 
 fn show(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Status, Failure> {
     let source = catalogue.call::<ShowSource>(name.clone(), ())?;
-    let newest = SourceRunsQuery {
-        before: None,
-        limit: Some(SHOWN),
-    };
-    let runs = catalogue.call::<ListSourceRuns>(name.clone(), newest)?;
-    let errors = catalogue.call::<ListSourceErrors>(name.clone(), first(SHOWN))?;
+    let first = PageQuery::first(SHOWN);
+    let runs = catalogue.call::<ListSourceRuns>(name.clone(), first.clone())?;
+    let errors = catalogue.call::<ListSourceErrors>(name.clone(), first)?;
     if json {
         json_line(
             &mut out(true),
@@ -340,24 +336,11 @@ fn show(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Status
     Ok(Status::Done)
 }
 
-/// The first errors of a source.
-fn first(limit: usize) -> SourceErrorsQuery {
-    SourceErrorsQuery {
-        cursor: None,
-        limit: Some(limit),
-    }
-}
-
 fn errors(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Status, Failure> {
-    let mut query = first(PAGE);
-    loop {
-        let page = catalogue.call::<ListSourceErrors>(name.clone(), query.clone())?;
-        terminal::lines(&mut out(json), json, &page.errors, failed)?;
-        query.cursor = page.next_cursor;
-        if query.cursor.is_none() {
-            return Ok(Status::Done);
-        }
-    }
+    catalogue.each_page::<ListSourceErrors>(name, |errors| {
+        Ok(terminal::lines(&mut out(json), json, &errors, failed)?)
+    })?;
+    Ok(Status::Done)
 }
 
 fn test(target: &Target, name: BookId, json: bool) -> Result<Status, Failure> {

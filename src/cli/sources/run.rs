@@ -10,6 +10,7 @@ use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::{SourceRun, SourceState};
 use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{Harvest, HarvestError, Sources as _, Tally, Watched};
+use lapidary_operations::PageQuery;
 use lapidary_operations::sources::{ListSourceErrors, RunSource, ShowSource};
 use lapidary_store::{Actor, BookId};
 
@@ -17,8 +18,8 @@ use super::super::arguments::{CataloguePlace, Target};
 use super::super::failure::{Failure, Status};
 use super::super::remote::Remote;
 use super::super::terminal::{json_line, out, tell};
+use super::SHOWN;
 use super::lines::{not_taken, tally, words};
-use super::{SHOWN, first};
 
 /// A queue is read in order and an address looked up once, so a larger cache of the store would only take memory.
 const CACHE_BYTES: usize = 48 << 20;
@@ -80,7 +81,9 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
     loop {
         if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
             bar.finish_and_clear();
-            let refused = server.call::<ListSourceErrors>(name, &first(SHOWN))?.errors;
+            let refused = server
+                .call::<ListSourceErrors>(name, &PageQuery::first(SHOWN))?
+                .errors;
             for error in refused
                 .iter()
                 .filter(|error| error.at >= run.begun)

@@ -61,9 +61,11 @@ pub struct AllowList {
     pub since: Timestamp,
 }
 
-/// All allow-lists.
+/// A page of allow-lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AllowLists {
     /// Ordered by name.
     pub allow: Vec<AllowList>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }

@@ -107,6 +107,6 @@ impl ToSchema for AuditEntry {
 pub struct AuditPage {
     /// The entries, oldest first.
     pub entries: Vec<AuditEntry>,
-    /// The number to continue after for the next page; `null` on the last page.
-    pub next: Option<u64>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }

@@ -345,11 +345,13 @@ pub enum Decides {
     Quarantined,
 }
 
-/// All libraries.
+/// A page of libraries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Libraries {
     /// Ordered by name.
     pub libraries: Vec<LibraryListing>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// Statistics of a catalogue.
@@ -465,9 +467,11 @@ pub struct LexiconStats {
     pub bytes: u64,
 }
 
-/// Recipes of a catalogue.
+/// A page of recipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecipeList {
-    /// The default first.
+    /// Ordered by name.
     pub recipes: Vec<RecipeStats>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }

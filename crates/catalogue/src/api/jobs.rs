@@ -375,9 +375,8 @@ pub struct DuplicateOverlap {
 pub struct DuplicateOverlaps {
     /// The overlaps, those with most text in common first. Of each two groups there is one.
     pub overlaps: Vec<DuplicateOverlap>,
-    /// What to give as `after` for the next page, if there may be one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<u32>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// A page of groups.
@@ -385,16 +384,17 @@ pub struct DuplicateOverlaps {
 pub struct DuplicateGroups {
     /// The groups, in the order in which their first books were added.
     pub groups: Vec<DuplicateGroup>,
-    /// What to give as `after` for the next page, if there may be one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<u32>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
-/// All jobs.
+/// A page of jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Jobs {
     /// The newest first.
     pub jobs: Vec<Job>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// The result of sending a text that a re-index is waiting for.

@@ -101,11 +101,13 @@ impl Key {
     }
 }
 
-/// All keys.
+/// A page of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Keys {
     /// Ordered by name.
     pub keys: Vec<Key>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// How to rotate a key.

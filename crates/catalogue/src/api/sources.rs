@@ -238,11 +238,13 @@ pub struct SourceRun {
     pub error: Option<String>,
 }
 
-/// All sources that the key may see.
+/// A page of the sources that the key may see.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sources {
     /// The sources, by name.
     pub sources: Vec<Source>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// A page of the history of a source.
@@ -250,8 +252,8 @@ pub struct Sources {
 pub struct SourceRuns {
     /// The runs, the newest first.
     pub runs: Vec<SourceRun>,
-    /// The number to continue before for the next page; `null` on the last page.
-    pub next: Option<u64>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// An address that failed or was skipped.

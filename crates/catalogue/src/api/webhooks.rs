@@ -52,11 +52,13 @@ pub struct MadeWebhook {
     pub secret: String,
 }
 
-/// All webhooks.
+/// A page of webhooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhooks {
     /// Ordered by library.
     pub webhooks: Vec<Webhook>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
 }
 
 /// The body of an event.

@@ -89,7 +89,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(DuplicateGroups {
             groups: groups.into_iter().flatten().collect(),
-            next,
+            next_cursor: next.map(|next| next.to_string()),
         })
     }
 
@@ -127,7 +127,10 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
                 share_of_b: pair.share_of_b,
             });
         }
-        Ok(DuplicateOverlaps { overlaps, next })
+        Ok(DuplicateOverlaps {
+            overlaps,
+            next_cursor: next.map(|next| next.to_string()),
+        })
     }
 
     /// A page of the rows that a job has kept of a kind, and the number behind which the next one begins. `count` says how many
@@ -146,21 +149,20 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
             )));
         };
         let after = after.map(|after| key(id, kind, after));
-        let rows = self.0.store.page(
+        let mut rows = self.0.store.page(
             Table::Duplicates,
             &prefix(id, kind),
             after.as_deref(),
-            limit,
+            limit.saturating_add(1),
         )?;
         if rows.is_empty() && after.is_none() && count(&found) > 0 {
             return Err(CatalogueError::BadTask(format!(
                 "a later job replaced the groups of job {id}"
             )));
         }
-        let next = rows
-            .last()
-            .filter(|_| rows.len() == limit)
-            .map(|(key, _)| number(key));
+        let more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| more).map(|(key, _)| number(key));
         Ok((rows, next))
     }
 
@@ -559,7 +561,7 @@ mod tests {
                 assert!(group.pairs.len() == 1 && group.pairs[0].relation == "identical");
             }
             found += page.groups.len();
-            after = page.next;
+            after = page.next_cursor.map(|next| next.parse().expect("a number"));
             if after.is_none() {
                 break;
             }
