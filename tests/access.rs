@@ -296,6 +296,30 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             [401, 403, 403, 403, 404],
         ),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
+        (
+            "GET",
+            "/v1/keys/boss",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "GET",
+            "/v1/allow/none",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
+        (
+            "GET",
+            "/v1/recipes/tf",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
+        (
+            "GET",
+            "/v1/libraries/none/webhook",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
         ("GET", "/v1/me", Value::Null, [401, 200, 200, 200, 200]),
         (
             "DELETE",

@@ -132,10 +132,15 @@ fn every_call_works_with_its_example() {
             )
             .unwrap();
         let kind = answer.body().mime_type().unwrap_or_default().to_owned();
+        let place = answer.headers().get("location");
+        let place = place
+            .and_then(|place| place.to_str().ok())
+            .map(str::to_owned);
         (
             answer.status().as_u16().to_string(),
             kind,
             answer.body_mut().read_to_string().unwrap(),
+            place,
         )
     };
     let api: Value = serde_json::from_str(&openapi()).expect("JSON");
@@ -247,7 +252,8 @@ fn every_call_works_with_its_example() {
             );
             assert_eq!(kept.0, "200", "{}", kept.2);
         }
-        let (status, kind, body) = send(&method.to_uppercase(), &target, (kind, example_body));
+        let (status, kind, body, place) =
+            send(&method.to_uppercase(), &target, (kind, example_body));
         assert!(
             status.starts_with('2'),
             "{method} {target}: {status} {body}"
@@ -257,6 +263,15 @@ fn every_call_works_with_its_example() {
             answers.is_null() && kind.is_empty() || answers[&kind].is_object(),
             "{method} {target}: {status} {kind}"
         );
+        let is_new = ["201", "202"].contains(&&*status);
+        assert_eq!(
+            place.is_some(),
+            is_new,
+            "{method} {target}: {status} {place:?}"
+        );
+        if let Some(place) = place {
+            assert_eq!(send("GET", &place, ("", String::new())).0, "200", "{place}");
+        }
     }
 }
 

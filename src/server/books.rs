@@ -75,6 +75,7 @@ async fn put(
     let asked = GateRequest::in_query(&parameters)?;
     let gates = Gates::of(&request);
     let language = gates.language;
+    let own_path = request.uri().path().to_owned();
     let gate = gates.gate(asked.unless, asked.except)?;
     if gate.is_some() {
         body::is_small_work_of(Lane::Gates);
@@ -96,7 +97,7 @@ async fn put(
             Err(error @ CatalogueError::Matches(_)) => {
                 Ok(Answer::problem(&Problem::of_book(error))?.in_language(language))
             }
-            added => answer(&added?),
+            added => Ok(answer(&added?)?.at(own_path)),
         }
     })
     .await

@@ -187,6 +187,9 @@ impl Call {
             response = response.content(kind, content);
             self.schemas.extend(schemas);
         }
+        if [201, 202].contains(&status) {
+            response = response.header("Location", described("Where it can be shown"));
+        }
         self.operation
             .responses
             .responses
@@ -213,8 +216,7 @@ impl Call {
             if let RefOr::T(response) = response
                 && !response.content.is_empty()
             {
-                let mut tag = Header::new(ObjectBuilder::new().schema_type(Type::String));
-                tag.description = Some("The version of the book".to_owned());
+                let tag = described("The version of the book");
                 response.headers.insert("ETag".to_owned(), RefOr::T(tag));
             }
         }
@@ -236,6 +238,13 @@ impl Call {
             .get_or_insert_default()
             .push(RefOr::T(parameter));
     }
+}
+
+/// A header of an answer.
+fn described(about: &str) -> Header {
+    let mut header = Header::new(text_schema());
+    header.description = Some(about.to_owned());
+    header
 }
 
 fn text_schema() -> ObjectBuilder {
@@ -263,6 +272,7 @@ fn placeholder_of(placeholder: &str) -> Parameter {
             json!("01890a5d-ac96-774b-bcce-b302099a8057"),
             text_schema(),
         ),
+        "recipe" => ("The recipe's name", json!("tf"), name_schema()),
         "source" => ("The source's name", json!("theirs"), name_schema()),
         "lexicon" => (
             "The lexicon's name",

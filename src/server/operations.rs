@@ -24,6 +24,7 @@ pub(super) async fn handle<O: Operation>(
 ) -> Result<HttpResponse, Problem> {
     let endpoint = O::ENDPOINT;
     let path = path::<O>(&request)?;
+    let own_path = request.uri().path().to_owned();
     if waits_for_the_disk(&endpoint) {
         requests::is_work_of(Lane::Changes);
     }
@@ -34,7 +35,9 @@ pub(super) async fn handle<O: Operation>(
         let (input, mut room) = input.parsed()?;
         room.grow_for(input.text(), catalogue)?;
         let session = Session::new(catalogue, actor, libraries, &**host);
-        Answer::of_operation::<O>(&O::run(&session, path, input)?)
+        let answer = O::run(&session, path, input)?;
+        let place = O::place(&answer).unwrap_or(own_path);
+        Ok(Answer::of_operation::<O>(&answer)?.at(place))
     })
     .await
 }

@@ -19,6 +19,8 @@ use super::{body, parameters};
 use lapidary_catalogue::api::RecipeStats;
 use lapidary_catalogue::{Catalogue, CatalogueError};
 use lapidary_common::error::ErrorCode;
+use lapidary_operations::status::ShowRecipe;
+use lapidary_operations::{Operation as _, filled};
 
 /// A lexicon takes its length and the places of its lines.
 const SIZE: usize = 2;
@@ -84,7 +86,8 @@ async fn add(
         } else {
             StatusCode::OK
         };
-        Answer::json(status, &added)
+        let place = filled(ShowRecipe::ENDPOINT.path, &[added.recipe.as_str()]);
+        Ok(Answer::json(status, &added)?.at(place))
     })
     .await
 }

@@ -16,21 +16,21 @@ use super::{
     batch, books, checks, export, feed, health, import, index, me, metrics, openapi, problem,
     recipes, recut, sources, texts,
 };
-use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList};
+use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
 use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{
     CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
 };
-use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
+use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
 use lapidary_operations::libraries::{ListBooks, ListLibraries, TrustLibrary};
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
     RunSource, ShowSource, TestSource,
 };
-use lapidary_operations::status::{Diagnose, ListRecipes, ShowHistory, ShowStats};
-use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
+use lapidary_operations::status::{Diagnose, ListRecipes, ShowHistory, ShowRecipe, ShowStats};
+use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook, ShowWebhook};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -89,7 +89,11 @@ pub(super) fn all() -> [Section; 9] {
                 vec![Call::of::<ShowAudit>()],
                 export::calls(),
                 import::calls(),
-                vec![Call::of::<ShowStats>(), Call::of::<ListRecipes>()],
+                vec![
+                    Call::of::<ShowStats>(),
+                    Call::of::<ListRecipes>(),
+                    Call::of::<ShowRecipe>(),
+                ],
                 recipes::calls(),
                 vec![Call::of::<ShowHistory>(), Call::of::<Diagnose>()],
                 health::calls(),
@@ -120,6 +124,7 @@ fn of_decisions() -> Vec<Call> {
 fn of_allow_lists() -> Vec<Call> {
     vec![
         Call::of::<ListAllowLists>(),
+        Call::of::<ShowAllowList>(),
         Call::of::<PutAllowList>(),
         Call::of::<DeleteAllowList>(),
     ]
@@ -142,6 +147,7 @@ fn of_sources() -> Vec<Call> {
 fn of_webhooks() -> Vec<Call> {
     vec![
         Call::of::<ListWebhooks>(),
+        Call::of::<ShowWebhook>(),
         Call::of::<PutWebhook>(),
         Call::of::<DeleteWebhook>(),
     ]
@@ -162,6 +168,7 @@ fn of_keys() -> Vec<Call> {
     vec![
         Call::of::<ListKeys>(),
         Call::of::<MakeKey>(),
+        Call::of::<ShowKey>(),
         Call::of::<RotateKey>(),
         Call::of::<RevokeKey>(),
     ]

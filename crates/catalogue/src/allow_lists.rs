@@ -143,6 +143,12 @@ impl<C: Deref<Target = Catalogue>> AllowLists<C> {
         Ok(self.stored()?.into_values().map(Into::into).collect())
     }
 
+    /// The allow-list of this name.
+    pub fn get(&self, name: &BookId) -> Result<Option<AllowList>, CatalogueError> {
+        let mut stored = self.stored()?;
+        Ok(stored.remove(name.as_str()).map(Into::into))
+    }
+
     fn stored(&self) -> Result<BTreeMap<String, StoredAllowList>, CatalogueError> {
         self.0.rows(Table::AllowLists)
     }

@@ -142,7 +142,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     }
 
     /// The key with this name; if it has several secrets, that of the newest. It may have expired.
-    pub(super) fn named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+    pub fn named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
         let known = self.known()?;
         let of_name = known.values().filter(|kept| kept.key.name == name);
         Ok(of_name

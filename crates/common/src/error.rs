@@ -115,6 +115,7 @@ codes! {
     NoSuchKey = "no_such_key": Missing,
     NoSuchLexicon = "no_such_lexicon": Missing,
     NoSuchLibrary = "no_such_library": Missing,
+    NoSuchRecipe = "no_such_recipe": Missing,
     NoSuchSource = "no_such_source": Missing,
     NoSuchText = "no_such_text": Missing,
     NoSuchWebhook = "no_such_webhook": Missing,

@@ -31,6 +31,28 @@ impl Operation for ListAllowLists {
     }
 }
 
+/// Shows an allow-list.
+pub struct ShowAllowList;
+
+impl Operation for ShowAllowList {
+    type Path = BookId;
+    type Input = ();
+    type Answer = AllowList;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/allow/{name:.*}", Needs::Admin)
+        .named("allow_list", "Show an allow-list")
+        .answers(&[(200, "The allow-list")]);
+
+    fn run(session: &Session<'_>, name: BookId, (): ()) -> Result<AllowList, OperationError> {
+        let list = session.allow_lists().get(&name)?;
+        list.ok_or_else(|| no_such_allow_list(&name))
+    }
+}
+
+fn no_such_allow_list(name: &BookId) -> OperationError {
+    let detail = format!("there is no allow-list '{}'", excerpt(name.as_str()));
+    OperationError::refused(ErrorCode::NoSuchAllowList, detail)
+}
+
 /// Adds or replaces an allow-list. Only administrators can: allow-lists weaken every verdict.
 pub struct PutAllowList;
 
@@ -113,7 +135,6 @@ impl Operation for DeleteAllowList {
         if session.allow_lists().remove(&name)? {
             return Ok(Done);
         }
-        let detail = format!("there is no allow-list '{}'", excerpt(name.as_str()));
-        Err(OperationError::refused(ErrorCode::NoSuchAllowList, detail))
+        Err(no_such_allow_list(&name))
     }
 }

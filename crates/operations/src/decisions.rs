@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
 
-use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, page_limit};
+use crate::{
+    Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, filled, page_limit,
+};
 
 /// Lists filed checks and decisions.
 pub struct ListDecisions;
@@ -111,6 +113,10 @@ impl Operation for Decide {
         )
         .about("A check is filed with `record`. Entries are never changed; a new decision is a new entry.")
         .answers(&[(201, "It was recorded")]);
+
+    fn place(decision: &Decision) -> Option<String> {
+        Some(filled(ShowDecision::ENDPOINT.path, &[&decision.id]))
+    }
 
     fn run(session: &Session<'_>, (): (), new: NewDecision) -> Result<Decision, OperationError> {
         Ok(session.decisions().decide(&new, session.only_of())?)

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::{
     Body, Endpoint, Input, JobNumber, Needs, Operation, OperationError, PageQuery, SentAs, Session,
+    filled,
 };
 
 /// Lists all jobs.
@@ -54,6 +55,10 @@ impl Operation for StartJob {
         .about("One job of a kind runs at a time. A re-index from sources waits until the text of every book was sent.")
         .answers(&[(202, "The job")]);
 
+    fn place(job: &Job) -> Option<String> {
+        Some(ShowJob::place_of(job))
+    }
+
     fn run(session: &Session<'_>, (): (), task: Task) -> Result<Job, OperationError> {
         Ok(start_job(session.catalogue, session.actor().clone(), task)?)
     }
@@ -61,6 +66,13 @@ impl Operation for StartJob {
 
 /// Shows a job.
 pub struct ShowJob;
+
+impl ShowJob {
+    /// Where it shows a job.
+    fn place_of(job: &Job) -> String {
+        filled(Self::ENDPOINT.path, &[job.id.to_string()])
+    }
+}
 
 impl Operation for ShowJob {
     type Path = JobNumber;
@@ -86,6 +98,10 @@ impl Operation for CancelJob {
         .named("cancel_job", "Cancel a job")
         .about("A job that has ended cannot be cancelled (409).")
         .answers(&[(202, "The job")]);
+
+    fn place(job: &Job) -> Option<String> {
+        Some(ShowJob::place_of(job))
+    }
 
     fn run(session: &Session<'_>, JobNumber(id): JobNumber, (): ()) -> Result<Job, OperationError> {
         Ok(session.jobs().cancel(id)?)

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::{
     Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, excerpt,
+    filled,
 };
 
 /// Lists all keys.
@@ -28,6 +29,32 @@ impl Operation for ListKeys {
         let keys = session.keys().list()?;
         let page = query.of(keys, KeyPlace::of, Ordering::Greater)?;
         Ok(page.into())
+    }
+}
+
+/// Shows a key.
+pub struct ShowKey;
+
+impl ShowKey {
+    /// Where it shows a key that was made.
+    fn place_of(made: &MadeKey) -> String {
+        filled(Self::ENDPOINT.path, &[&made.key.name])
+    }
+}
+
+impl Operation for ShowKey {
+    type Path = String;
+    type Input = ();
+    type Answer = Key;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/keys/{name}", Needs::Admin)
+        .named("key", "Show a key, without its secret")
+        .about("Of a key that was rotated, it is the newest secret.")
+        .answers(&[(200, "The key")]);
+
+    fn run(session: &Session<'_>, name: String, (): ()) -> Result<Key, OperationError> {
+        let key = session.keys().named(&name)?;
+        let key = key.ok_or_else(|| CatalogueError::NoSuchKey(excerpt(&name)))?;
+        Ok(Key::clone(&key))
     }
 }
 
@@ -86,6 +113,10 @@ impl Operation for MakeKey {
         )
         .answers(&[(201, "The key and its secret")]);
 
+    fn place(made: &MadeKey) -> Option<String> {
+        Some(ShowKey::place_of(made))
+    }
+
     fn run(session: &Session<'_>, (): (), new: NewKey) -> Result<MadeKey, OperationError> {
         Ok(session.keys().add(new)?)
     }
@@ -107,6 +138,10 @@ impl Operation for RotateKey {
     const ENDPOINT: Endpoint = Endpoint::post("/v1/keys/{name}/rotate", Needs::Admin)
         .named("rotate_key", "Rotate a key: create a new secret")
         .answers(&[(201, "The key and its new secret")]);
+
+    fn place(made: &MadeKey) -> Option<String> {
+        Some(ShowKey::place_of(made))
+    }
 
     fn run(
         session: &Session<'_>,

@@ -69,6 +69,11 @@ pub trait Operation: 'static {
     /// Where it is, who may call it, and what there is to know about it.
     const ENDPOINT: Endpoint;
 
+    /// Where it can be shown what was created or begun, if that is not at its own path.
+    fn place(_answer: &Self::Answer) -> Option<String> {
+        None
+    }
+
     /// Does it.
     fn run(
         session: &Session<'_>,

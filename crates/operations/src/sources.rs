@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
+    filled,
 };
 
 impl Session<'_> {
@@ -315,6 +316,10 @@ impl Operation for RunSource {
         .named("run_source", "Run a source now, or go on with its run")
         .about("If it is running, nothing changes.")
         .answers(&[(202, "The source")]);
+
+    fn place(source: &api::Source) -> Option<String> {
+        Some(filled(ShowSource::ENDPOINT.path, &[source.name.as_str()]))
+    }
 
     fn run(session: &Session<'_>, name: BookId, (): ()) -> Result<api::Source, OperationError> {
         session.managed(&name)?;

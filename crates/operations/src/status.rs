@@ -4,12 +4,15 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 use lapidary_catalogue::api::Concern::ExpiringCertificate;
-use lapidary_catalogue::api::{Finding, Findings, History, Period, RecipeList, Stats};
+use lapidary_catalogue::api::{Finding, Findings, History, Period, RecipeList, RecipeStats, Stats};
 use lapidary_catalogue::{SOON, diagnose};
+use lapidary_common::error::ErrorCode;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
-use crate::{Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session};
+use crate::{
+    Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, excerpt,
+};
 
 /// Shows statistics of the catalogue.
 pub struct ShowStats;
@@ -43,6 +46,27 @@ impl Operation for ListRecipes {
         recipes.sort_by(|a, b| a.recipe.cmp(&b.recipe));
         let page = query.of(recipes, |one| one.recipe.clone(), Ordering::Greater)?;
         Ok(page.into())
+    }
+}
+
+/// Shows a recipe of the catalogue.
+pub struct ShowRecipe;
+
+impl Operation for ShowRecipe {
+    type Path = String;
+    type Input = ();
+    type Answer = RecipeStats;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/recipes/{recipe}", Needs::Admin)
+        .named("recipe", "Show a recipe of the catalogue")
+        .answers(&[(200, "The recipe")]);
+
+    fn run(session: &Session<'_>, name: String, (): ()) -> Result<RecipeStats, OperationError> {
+        let mut recipes = session.recipes().list()?.into_iter();
+        let recipe = recipes.find(|one| one.recipe.as_str() == name);
+        recipe.ok_or_else(|| {
+            let detail = format!("the catalogue has no recipe '{}'", excerpt(&name));
+            OperationError::refused(ErrorCode::NoSuchRecipe, detail)
+        })
     }
 }
 

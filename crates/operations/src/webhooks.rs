@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use lapidary_catalogue::api::{MadeWebhook, NewWebhook, Webhooks};
+use lapidary_catalogue::api::{MadeWebhook, NewWebhook, Webhook, Webhooks};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::Library;
 use serde_json::json;
@@ -32,6 +32,32 @@ impl Operation for ListWebhooks {
         )?;
         Ok(page.into())
     }
+}
+
+/// Shows the webhook of a library.
+pub struct ShowWebhook;
+
+impl Operation for ShowWebhook {
+    type Path = Library;
+    type Input = ();
+    type Answer = Webhook;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/webhook", Needs::Admin)
+        .named(
+            "webhook",
+            "Show a library's webhook and its delivery status",
+        )
+        .answers(&[(200, "The webhook")]);
+
+    fn run(session: &Session<'_>, library: Library, (): ()) -> Result<Webhook, OperationError> {
+        let mut webhooks = session.webhooks().all()?.into_iter();
+        let webhook = webhooks.find(|webhook| webhook.library == library);
+        webhook.ok_or_else(|| no_such_webhook(&library))
+    }
+}
+
+fn no_such_webhook(library: &Library) -> OperationError {
+    let detail = format!("library '{}' has no webhook", excerpt(library.as_str()));
+    OperationError::refused(ErrorCode::NoSuchWebhook, detail)
 }
 
 /// Sets the webhook of a library.
@@ -89,7 +115,6 @@ impl Operation for DeleteWebhook {
         if session.webhooks().remove(&library)? {
             return Ok(Done);
         }
-        let detail = format!("library '{}' has no webhook", excerpt(library.as_str()));
-        Err(OperationError::refused(ErrorCode::NoSuchWebhook, detail))
+        Err(no_such_webhook(&library))
     }
 }

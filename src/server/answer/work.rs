@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, ETAG, HeaderValue, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, ETAG, HeaderValue,
+    LOCATION, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::mime;
 use actix_web::web::Data;
@@ -36,6 +36,8 @@ pub(crate) struct Answer {
     problem: Option<&'static str>,
     /// The id of the filed check whose report it is.
     filed: Option<String>,
+    /// Where it can be shown what was created or begun.
+    place: Option<String>,
     /// The version of the book that it shows ([`Record::tag`](lapidary_store::Record::tag)).
     version: Option<String>,
 }
@@ -51,6 +53,7 @@ impl Answer {
             language: None,
             problem: None,
             filed: None,
+            place: None,
             version: None,
         }
     }
@@ -123,6 +126,15 @@ impl Answer {
         Self::of(StatusCode::NOT_MODIFIED, None)
     }
 
+    /// Says where it can be shown what was created or begun, if anything was.
+    pub(crate) fn at(self, place: String) -> Self {
+        let is_new = [StatusCode::CREATED, StatusCode::ACCEPTED].contains(&self.status);
+        Self {
+            place: is_new.then_some(place),
+            ..self
+        }
+    }
+
     /// Says which version of a book it shows.
     pub(crate) fn of_version(self, tag: String) -> Self {
         Self {
@@ -175,6 +187,7 @@ impl Answer {
             language,
             problem,
             filed,
+            place,
             version,
         } = self;
         let mut response = HttpResponseBuilder::new(status);
@@ -207,9 +220,9 @@ impl Answer {
         if let Some(code) = problem {
             response.extensions_mut().insert(ProblemCode(code));
         }
-        let place = filed.map(|id| format!("/v1/decisions/{id}"));
+        let filed = filed.map(|id| format!("/v1/decisions/{id}"));
         let tag = version.map(|tag| format!("\"{tag}\""));
-        for (name, value) in [(CONTENT_LOCATION, place), (ETAG, tag)] {
+        for (name, value) in [(CONTENT_LOCATION, filed), (LOCATION, place), (ETAG, tag)] {
             if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
                 response.headers_mut().insert(name, value);
             }

@@ -30,6 +30,7 @@ p_no_such_job = There is no such job; finished ones are forgotten after a while.
 p_no_such_key = There is no key of this name.
 p_no_such_lexicon = There is no such lexicon.
 p_no_such_library = There is no such library.
+p_no_such_recipe = The catalogue has no such recipe.
 p_no_such_source = There is no such source.
 p_no_such_text = The text of this book is not kept.
 p_no_such_webhook = There is no such webhook.

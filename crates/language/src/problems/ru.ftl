@@ -30,6 +30,7 @@ p_no_such_job = Такого задания нет; о завершённых с
 p_no_such_key = Ключа с таким именем нет.
 p_no_such_lexicon = Такого словаря нет.
 p_no_such_library = Такой библиотеки нет.
+p_no_such_recipe = Такого рецепта в каталоге нет.
 p_no_such_source = Такого источника нет.
 p_no_such_text = Текст этой книги не хранится.
 p_no_such_webhook = Такого вебхука нет.
