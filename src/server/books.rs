@@ -11,7 +11,7 @@ use utoipa::openapi::path::HttpMethod::Put;
 use super::ServerState;
 use super::access::Needs::Ingest;
 use super::body::{self, RequestBody};
-use super::calls::{Call, TEXT, file, form_of_file, json, text};
+use super::calls::{Call, NOT_MODIFIED, TEXT, file, form_of_file, json, text};
 use super::gates::{GateRequest, Gates};
 use super::memory::Room;
 use super::problem::Problem;
@@ -33,7 +33,7 @@ pub(super) fn calls() -> Vec<Call> {
     vec![
         Call::handled::<ShowBook, _, _>(get)
             .conditional()
-            .answers(304, "The client has this version already (`If-None-Match`)", []),
+            .answers(304, NOT_MODIFIED, []),
         Call::new(Put, "/v1/libraries/{library}/books/{id:.*}", Ingest, put)
             .named("put_book", "Add or replace a book")
             .about(

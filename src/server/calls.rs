@@ -27,13 +27,16 @@ pub(super) const TEXT: &str = "What oddity is this: Evenings on a Farm near Dika
 const CONDITIONS: [(&str, &str); 2] = [
     (
         "If-Match",
-        "Do it only if the book is there in one of these versions, or for `*`, if it is there",
+        "Do it only if it is there in one of these versions, or for `*`, if it is there",
     ),
     (
         "If-None-Match",
-        "Do it only if the book is there in none of these versions, or for `*`, if it is not there",
+        "Do it only if it is there in none of these versions, or for `*`, if it is not there",
     ),
 ];
+
+/// What an answer with the status 304 says.
+pub(super) const NOT_MODIFIED: &str = "The client has this version already (`If-None-Match`)";
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
@@ -117,7 +120,14 @@ impl Call {
         for (status, description) in answers {
             call = call.answers(*status, description, O::Answer::body());
         }
-        call
+        if O::VERSION.is_none() {
+            return call;
+        }
+        let call = call.conditional();
+        match O::ENDPOINT.method {
+            HttpMethod::Get => call.answers(304, NOT_MODIFIED, []),
+            _ => call,
+        }
     }
 
     /// The path as clients know it.
@@ -197,7 +207,7 @@ impl Call {
         self
     }
 
-    /// The call takes `If-Match` and `If-None-Match`. Its answers so far say which version of a book they show.
+    /// The call takes `If-Match` and `If-None-Match`. Its answers so far say which version they show.
     pub(super) fn conditional(mut self) -> Self {
         for (name, description) in CONDITIONS {
             let header = ParameterBuilder::new()
@@ -216,7 +226,7 @@ impl Call {
             if let RefOr::T(response) = response
                 && !response.content.is_empty()
             {
-                let tag = described("The version of the book");
+                let tag = described("The version");
                 response.headers.insert("ETag".to_owned(), RefOr::T(tag));
             }
         }
@@ -227,7 +237,7 @@ impl Call {
         };
         call.answers(
             412,
-            "The book is there in another version, or is not there (`precondition_failed`)",
+            "It is there in another version, or is not there (`precondition_failed`)",
             [problem],
         )
     }

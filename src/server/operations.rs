@@ -1,11 +1,14 @@
 //! The one handler of all declared operations.
 
+use std::sync::Arc;
+
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
-use lapidary_catalogue::{CatalogueError, Editor};
+use lapidary_catalogue::{CatalogueError, Editor, Terms};
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
+use lapidary_store::Condition;
 use utoipa::openapi::path::HttpMethod;
 
 use super::access::{Needs, Visible};
@@ -14,7 +17,7 @@ use super::memory::Room;
 use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
-use super::{ServerState, parameters, requests};
+use super::{ServerState, conditions, parameters, requests};
 
 /// Reads a request, does what it asks for, and answers.
 pub(super) async fn handle<O: Operation>(
@@ -24,7 +27,10 @@ pub(super) async fn handle<O: Operation>(
 ) -> Result<HttpResponse, Problem> {
     let endpoint = O::ENDPOINT;
     let path = path::<O>(&request)?;
-    let own_path = request.uri().path().to_owned();
+    let terms = AnswerTerms {
+        own_path: request.uri().path().to_owned(),
+        condition: conditions::of(request.headers())?,
+    };
     if waits_for_the_disk(&endpoint) {
         requests::is_work_of(Lane::Changes);
     }
@@ -35,11 +41,54 @@ pub(super) async fn handle<O: Operation>(
         let (input, mut room) = input.parsed()?;
         room.grow_for(input.text(), catalogue)?;
         let session = Session::new(catalogue, actor, libraries, &**host);
-        let answer = O::run(&session, path, input)?;
-        let place = O::place(&answer).unwrap_or(own_path);
-        Ok(Answer::of_operation::<O>(&answer)?.at(place))
+        answered::<O>(session, path, input, terms)
     })
     .await
+}
+
+/// What a request asks of its answer, beside the operation.
+struct AnswerTerms {
+    own_path: String,
+    condition: Condition,
+}
+
+/// Does what an operation asks for, under the condition of its request, and answers.
+fn answered<O: Operation>(
+    session: Session<'_>,
+    path: O::Path,
+    input: O::Input,
+    asked: AnswerTerms,
+) -> Result<Answer, Problem> {
+    let AnswerTerms {
+        own_path,
+        condition,
+    } = asked;
+    let Some(version) = O::VERSION else {
+        return done::<O>(&session, path, input, own_path);
+    };
+    if O::ENDPOINT.method == HttpMethod::Get {
+        // A change after this is not in the version that the client is told, and so is noticed.
+        let version = version(&session, &path)?.unwrap_or_default();
+        let answer = done::<O>(&session, path, input, own_path)?;
+        return answer.if_wanted(&version, &condition);
+    }
+    let terms = Arc::new(Terms::new(conditions::of_versions(condition)));
+    let answer = done::<O>(&session.on(Arc::clone(&terms)), path, input, own_path)?;
+    Ok(match terms.written() {
+        Some(version) => answer.of_version(version.to_owned()),
+        None => answer,
+    })
+}
+
+fn done<O: Operation>(
+    session: &Session<'_>,
+    path: O::Path,
+    input: O::Input,
+    own_path: String,
+) -> Result<Answer, Problem> {
+    let answer = O::run(session, path, input)?;
+    let place = O::place(&answer).unwrap_or(own_path);
+    Ok(Answer::of_operation::<O>(&answer)?.at(place))
 }
 
 /// What the placeholders in the path of an operation stand for.

@@ -262,7 +262,7 @@ fn calls_that_take_no_condition_refuse_one() {
         ("GET", "/v1/libraries/house/books", TEXT, ""),
         ("GET", "/v1/libraries/house/matches/1", TEXT, ""),
         ("GET", "/v1/stats", TEXT, ""),
-        ("PUT", "/v1/allow/imprint", JSON, "{\"text\": \"\"}"),
+        ("POST", "/v1/jobs", JSON, "{\"kind\": \"verify\"}"),
         ("GET", "/healthz", TEXT, ""),
     ];
     for (method, path, kind, body) in table {
@@ -280,4 +280,122 @@ fn calls_that_take_no_condition_refuse_one() {
         &server.get(BOOK).expect(200),
         json!({ "rights": "protected" }),
     );
+}
+
+/// What a definition is, and another of the same thing.
+fn definitions() -> [(&'static str, Value, Value); 3] {
+    let source = json!({
+        "kind": "opds", "address": "https://books.example/", "library": "house", "rights": "free", "contact": "me@books.example"
+    });
+    let mut another = source.clone();
+    another["rights"] = "protected".into();
+    [
+        (
+            "/v1/allow/a/b",
+            json!({ "gems": [1] }),
+            json!({ "gems": [2] }),
+        ),
+        ("/v1/sources/it", source, another),
+        (
+            "/v1/libraries/house/webhook",
+            json!({ "url": "https://books.example/1" }),
+            json!({ "url": "https://books.example/2" }),
+        ),
+    ]
+}
+
+#[test]
+fn definitions_are_changed_only_in_the_version_that_is_known() {
+    let server = Running::start();
+    for (path, first, second) in definitions() {
+        let call = |method: &str, condition: (&str, &str), body: &Value| {
+            let body = if body.is_null() {
+                String::new()
+            } else {
+                body.to_string()
+            };
+            let headers = [("Content-Type", JSON), condition];
+            server.send(method, path, &headers, body.as_bytes())
+        };
+        call("PUT", ("If-Match", "*"), &first).problem(412, "precondition_failed", path);
+        call("DELETE", ("If-Match", "*"), &Value::Null).problem(412, "precondition_failed", path);
+        let added = call("PUT", ("If-None-Match", "*"), &first);
+        assert_eq!(added.status, 201, "{path}");
+        call("PUT", ("If-None-Match", "*"), &second).problem(412, "precondition_failed", path);
+        let shown = tag(&server.get(path));
+        assert_eq!(
+            call("GET", ("If-None-Match", &shown), &Value::Null).status,
+            304,
+            "{path}"
+        );
+        assert_eq!(
+            call("GET", ("If-Match", &shown), &Value::Null).status,
+            200,
+            "{path}"
+        );
+        // The tag of an answer to a change is good for the next, and so is that of what is shown.
+        let replaced = call("PUT", ("If-Match", &tag(&added)), &second);
+        assert_eq!(replaced.status, 200, "{path}");
+        let before = server.get(path).expect(200);
+        for old in [&shown, &tag(&added)] {
+            call("PUT", ("If-Match", old), &first).problem(412, "precondition_failed", path);
+            call("DELETE", ("If-Match", old), &Value::Null).problem(
+                412,
+                "precondition_failed",
+                path,
+            );
+            call("GET", ("If-Match", old), &Value::Null).problem(412, "precondition_failed", path);
+        }
+        assert_eq!(server.get(path).expect(200), before, "{path}");
+        let known = tag(&server.get(path));
+        let statuses: Vec<u16> = scope(|scope| {
+            let clients =
+                [(); 8].map(|()| scope.spawn(|| call("PUT", ("If-Match", &known), &first).status));
+            clients.map(|client| client.join().unwrap()).into()
+        });
+        let done = statuses.iter().filter(|status| **status == 200).count();
+        assert_eq!((done, statuses.len()), (1, 8), "{path}: {statuses:?}");
+        let known = tag(&server.get(path));
+        assert_eq!(
+            call("DELETE", ("If-Match", &known), &Value::Null).status,
+            204,
+            "{path}"
+        );
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_key_is_rotated_and_revoked_only_in_the_version_that_is_known() {
+    let server = Running::start();
+    let made = json!({ "name": "boss", "role": "admin" }).to_string();
+    let made = server.post("/v1/keys", JSON, made).expect(201);
+    let boss = made["secret"].as_str().unwrap();
+    let call = |method: &str, path: &str, condition: (&str, &str), body: &str| {
+        let headers = [("Content-Type", JSON), ("X-Api-Key", boss), condition];
+        server.send(method, path, &headers, body.as_bytes())
+    };
+    let any = ("Accept", "*/*");
+    let shop = r#"{"name": "shop", "role": "check"}"#;
+    assert_eq!(call("POST", "/v1/keys", any, shop).status, 201);
+    let first = tag(&call("GET", "/v1/keys/shop", any, ""));
+    let rotate = |condition| {
+        call(
+            "POST",
+            "/v1/keys/shop/rotate",
+            condition,
+            r#"{"overlap_seconds": 9}"#,
+        )
+    };
+    let rotated = rotate(("If-Match", &first));
+    assert_eq!(rotated.status, 201);
+    rotate(("If-Match", &first)).problem(412, "precondition_failed", "rotate");
+    call("DELETE", "/v1/keys/shop", ("If-Match", &first), "").problem(
+        412,
+        "precondition_failed",
+        "revoke",
+    );
+    let revoked = call("DELETE", "/v1/keys/shop", ("If-Match", &tag(&rotated)), "");
+    assert_eq!(revoked.status, 204);
+    assert_eq!(call("GET", "/v1/keys/shop", any, "").status, 404);
 }

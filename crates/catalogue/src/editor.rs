@@ -1,10 +1,11 @@
 //! All changes to a catalogue, each made on behalf of an actor.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::{
     AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Jobs, Keys,
-    Libraries, Transfer, Webhooks,
+    Libraries, Terms, Transfer, Webhooks,
 };
 use lapidary_store::Actor;
 
@@ -38,6 +39,8 @@ pub struct Editor<'c> {
     pub(super) actor: Actor,
     /// The key on whose authority it works, if that is not the actor's.
     pub(super) principal: Option<String>,
+    /// The terms of the request that it works for, if there are any.
+    pub(super) terms: Option<Arc<Terms>>,
 }
 
 impl Editor<'_> {

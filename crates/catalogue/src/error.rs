@@ -171,6 +171,15 @@ pub enum CatalogueError {
         "the cursor is not the 'next_cursor' of a page of this list; leave it out to start at the first page"
     )]
     BadCursor,
+    /// A record is not in a version that a change is for.
+    #[error(
+        "it {}, so nothing was changed; get it again, and decide anew",
+        if *is_there { "is there in another version than the request is for" } else { "is not there" }
+    )]
+    OtherVersion {
+        /// Whether there is such a record.
+        is_there: bool,
+    },
     /// No such key.
     #[error("there is no key named {0:?}")]
     NoSuchKey(String),
@@ -338,6 +347,7 @@ impl Classified for CatalogueError {
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
             Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
             Self::BadCursor => ErrorCode::BadCursor,
+            Self::OtherVersion { .. } => ErrorCode::PreconditionFailed,
             Self::NoSuchKey(_) => ErrorCode::NoSuchKey,
             Self::RevokedInMemory { .. } => ErrorCode::RevokedInMemory,
             Self::KeyExists(_) => ErrorCode::KeyExists,

@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq;
 use super::libraries::trust_row;
 use super::settings::put;
 use super::sharing::{CachedSetting, SETTINGS, Turn};
-use super::{Catalogue, CatalogueError, Editor};
+use super::{Catalogue, CatalogueError, Editor, tag_of};
 use crate::api::{Key, MadeKey, NewKey};
 use crate::permission::{Role, Unit};
 use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table};
@@ -345,6 +345,7 @@ impl Keys<Editor<'_>> {
     /// Revokes a key immediately. Returns whether it existed.
     pub fn revoke(&self, name: &str) -> Result<bool, CatalogueError> {
         let turn = self.changing()?;
+        self.expects_newest(name)?;
         let kept = self.known()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
         let changes: Vec<_> = revoked
@@ -403,6 +404,7 @@ impl Keys<Editor<'_>> {
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
         let turn = self.changing()?;
+        self.expects_newest(name)?;
         let kept = self.known()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);
@@ -450,6 +452,13 @@ impl Keys<Editor<'_>> {
             expires,
         };
         self.make(&turn, new, shortened, Vec::new())
+    }
+
+    /// Makes sure that the newest secret of a key is the one that a change is for: its id is the key's version.
+    fn expects_newest(&self, name: &str) -> Result<(), CatalogueError> {
+        let newest = self.named(name)?;
+        self.0
+            .expects(|| newest.map(|key| tag_of(key.id.as_bytes())))
     }
 
     /// Makes a key, in the same step as changes of other `keys` and statements about libraries.
@@ -507,6 +516,7 @@ impl Keys<Editor<'_>> {
         self.change(changes, |changes| {
             turn.apply(&self.0.actor, changes, &actions)
         })?;
+        self.0.wrote(|| tag_of(key.id.as_bytes()));
         Ok(MadeKey { key, secret })
     }
 }

@@ -69,6 +69,7 @@ mod restore;
 mod settings;
 mod sharing;
 mod side_by_side;
+mod terms;
 mod text;
 mod told;
 mod transfer;
@@ -102,6 +103,7 @@ pub use restore::restore;
 pub use settings::put;
 use sharing::{CachedSetting, GATE, Turn};
 pub use side_by_side::{MOST_COMPARED, side_by_side};
+pub use terms::{Terms, tag_of};
 pub use text::Text;
 pub use transfer::{Transfer, import};
 pub use webhooks::{Webhooks, start_webhooks};
@@ -232,6 +234,7 @@ impl Catalogue {
             catalogue: self,
             actor,
             principal: None,
+            terms: None,
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sharing::SETTINGS;
-use super::{Catalogue, CatalogueError, Editor};
+use super::{Catalogue, CatalogueError, Editor, tag_of};
 use lapidary_store::{Action, Row, RowChange, Table};
 
 /// Writes a row.
@@ -106,6 +106,7 @@ impl Editor<'_> {
         let turn = self.turn(&self.changing_settings, SETTINGS)?;
         let before = self.row(setting.table, &setting.key)?;
         permits(before.as_deref())?;
+        self.expects(|| before.as_deref().map(tag_of))?;
         let (was_there, removed) = (before.is_some(), setting.value.is_none());
         if was_there || !removed {
             let name = String::from_utf8_lossy(&setting.key).into_owned();
@@ -117,6 +118,9 @@ impl Editor<'_> {
             let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
             turn.apply(&self.actor, &changes, &[action])
                 .map_err(CatalogueError::from)?;
+            if let Some(written) = &changes[0].value {
+                self.wrote(|| tag_of(written));
+            }
         }
         Ok(was_there)
     }

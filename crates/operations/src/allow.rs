@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use lapidary_catalogue::api::{AllowList, AllowLists, ToAllow};
 use lapidary_catalogue::{Allowable, BookGems, Content};
 use lapidary_common::error::ErrorCode;
-use lapidary_store::BookId;
+use lapidary_store::{BookId, Table};
 use serde_json::json;
 
 use crate::{
     Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
-    excerpt,
+    VersionOf, excerpt,
 };
 
 /// Lists all allow-lists.
@@ -38,6 +38,7 @@ impl Operation for ShowAllowList {
     type Path = BookId;
     type Input = ();
     type Answer = AllowList;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::get("/v1/allow/{name:.*}", Needs::Admin)
         .named("allow_list", "Show an allow-list")
         .answers(&[(200, "The allow-list")]);
@@ -46,6 +47,10 @@ impl Operation for ShowAllowList {
         let list = session.allow_lists().get(&name)?;
         list.ok_or_else(|| no_such_allow_list(&name))
     }
+}
+
+fn version(session: &Session<'_>, name: &BookId) -> Result<Option<String>, OperationError> {
+    session.version(Table::AllowLists, name.as_str())
 }
 
 fn no_such_allow_list(name: &BookId) -> OperationError {
@@ -74,6 +79,7 @@ impl Operation for PutAllowList {
     type Path = BookId;
     type Input = ToAllow;
     type Answer = Upserted<AllowList>;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::put("/v1/allow/{name:.*}", Needs::Admin)
         .named(
             "put_allow_list",
@@ -127,6 +133,7 @@ impl Operation for DeleteAllowList {
     type Path = BookId;
     type Input = ();
     type Answer = Done;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::delete("/v1/allow/{name:.*}", Needs::Admin)
         .named("delete_allow_list", "Remove an allow-list")
         .answers(&[(204, "It was removed")]);

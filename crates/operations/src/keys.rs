@@ -5,13 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
-use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{Key, Keys, MadeKey, NewKey, Rotation};
+use lapidary_catalogue::{CatalogueError, tag_of};
 use serde_json::json;
 
 use crate::{
-    Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, excerpt,
-    filled,
+    Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, VersionOf,
+    excerpt, filled,
 };
 
 /// Lists all keys.
@@ -46,6 +46,7 @@ impl Operation for ShowKey {
     type Path = String;
     type Input = ();
     type Answer = Key;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::get("/v1/keys/{name}", Needs::Admin)
         .named("key", "Show a key, without its secret")
         .about("Of a key that was rotated, it is the newest secret.")
@@ -56,6 +57,13 @@ impl Operation for ShowKey {
         let key = key.ok_or_else(|| CatalogueError::NoSuchKey(excerpt(&name)))?;
         Ok(Key::clone(&key))
     }
+}
+
+/// The version of a key is its newest secret.
+#[expect(clippy::ptr_arg, reason = "the path of these operations is a `String`")]
+fn version(session: &Session<'_>, name: &String) -> Result<Option<String>, OperationError> {
+    let key = session.keys().named(name)?;
+    Ok(key.map(|key| tag_of(key.id.as_bytes())))
 }
 
 /// The place of a key in the list: several secrets of one name are there one by one.
@@ -135,6 +143,7 @@ impl Operation for RotateKey {
     type Path = String;
     type Input = Rotation;
     type Answer = MadeKey;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::post("/v1/keys/{name}/rotate", Needs::Admin)
         .named("rotate_key", "Rotate a key: create a new secret")
         .answers(&[(201, "The key and its new secret")]);
@@ -160,6 +169,7 @@ impl Operation for RevokeKey {
     type Path = String;
     type Input = ();
     type Answer = Done;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::delete("/v1/keys/{name}", Needs::Admin)
         .named("revoke_key", "Revoke a key immediately")
         .about(

@@ -58,6 +58,9 @@ pub use path::{JobNumber, PathParameters};
 pub use request::{Request, filled};
 pub use session::{CommandLine, Host, MIN_FREE, Session};
 
+/// Finds the version of what is at a path; `None` if nothing is.
+pub type VersionOf<P> = fn(&Session<'_>, &P) -> Result<Option<String>, OperationError>;
+
 /// An operation on a catalogue.
 pub trait Operation: 'static {
     /// What the placeholders of its path stand for.
@@ -68,6 +71,9 @@ pub trait Operation: 'static {
     type Answer: Answer;
     /// Where it is, who may call it, and what there is to know about it.
     const ENDPOINT: Endpoint;
+
+    /// The version of what is at its path, if it takes conditions on that (`If-Match`, `If-None-Match`).
+    const VERSION: Option<VersionOf<Self::Path>> = None;
 
     /// Where it can be shown what was created or begun, if that is not at its own path.
     fn place(_answer: &Self::Answer) -> Option<String> {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
-use lapidary_catalogue::{Catalogue, CatalogueError, Editor};
-use lapidary_store::{Actor, Library};
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms, tag_of};
+use lapidary_store::{Actor, Library, Table};
+
+use crate::OperationError;
 
 /// A catalogue, and for whom an operation works on it.
 pub struct Session<'c> {
@@ -43,6 +45,25 @@ impl<'c> Session<'c> {
     #[must_use]
     pub fn local(catalogue: &'c Arc<Catalogue>, host: &'c dyn Host) -> Self {
         Self::new(catalogue, Actor::Local, None, host)
+    }
+
+    /// The version of a record, which is stored as a row.
+    pub(crate) fn version(
+        &self,
+        table: Table,
+        key: &str,
+    ) -> Result<Option<String>, OperationError> {
+        let row = self.row(table, key.as_bytes())?;
+        Ok(row.as_deref().map(tag_of))
+    }
+
+    /// The same session, whose changes are made on these terms.
+    #[must_use]
+    pub fn on(self, terms: Arc<Terms>) -> Self {
+        Self {
+            editor: self.editor.on(terms),
+            ..self
+        }
     }
 
     /// Who works on it.

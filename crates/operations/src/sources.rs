@@ -13,13 +13,13 @@ use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{
     HarvestError, Source, Sources as _, remove_source, set_source, want_source,
 };
-use lapidary_store::{BookId, StoreError};
+use lapidary_store::{BookId, StoreError, Table};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
     Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
-    filled,
+    VersionOf, filled,
 };
 
 impl Session<'_> {
@@ -85,6 +85,14 @@ impl Session<'_> {
     }
 }
 
+/// The version of the definition of a source that the caller may manage.
+fn version(session: &Session<'_>, name: &BookId) -> Result<Option<String>, OperationError> {
+    if session.managed(name).is_err() {
+        return Ok(None);
+    }
+    session.version(Table::Sources, name.as_str())
+}
+
 fn no_such_source(name: &BookId) -> OperationError {
     HarvestError::NoSuchSource(name.as_str().to_owned()).into()
 }
@@ -135,6 +143,7 @@ impl Operation for ShowSource {
     type Path = BookId;
     type Input = ();
     type Answer = api::Source;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::get("/v1/sources/{source}", Needs::AnyIngest)
         .named("source", "Show a source and what it is doing")
         .answers(&[(200, "The source")]);
@@ -161,6 +170,7 @@ impl Operation for PutSource {
     type Path = BookId;
     type Input = SourceDefinition;
     type Answer = Upserted<api::Source>;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::put("/v1/sources/{source}", Needs::AnyIngest)
         .named("put_source", "Add a source, or replace its definition")
         .about(
@@ -228,6 +238,7 @@ impl Operation for ChangeSource {
     type Path = BookId;
     type Input = SourceChanges;
     type Answer = api::Source;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::patch("/v1/sources/{source}", Needs::AnyIngest)
         .named(
             "change_source",
@@ -288,6 +299,7 @@ impl Operation for DeleteSource {
     type Path = BookId;
     type Input = ();
     type Answer = Done;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::delete("/v1/sources/{source}", Needs::AnyIngest)
         .named(
             "delete_source",

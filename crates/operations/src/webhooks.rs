@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 
 use lapidary_catalogue::api::{MadeWebhook, NewWebhook, Webhook, Webhooks};
 use lapidary_common::error::ErrorCode;
-use lapidary_store::Library;
+use lapidary_store::{Library, Table};
 use serde_json::json;
 
 use crate::{
     Done, Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, Upserted,
-    excerpt,
+    VersionOf, excerpt,
 };
 
 /// Lists all webhooks.
@@ -41,6 +41,7 @@ impl Operation for ShowWebhook {
     type Path = Library;
     type Input = ();
     type Answer = Webhook;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/webhook", Needs::Admin)
         .named(
             "webhook",
@@ -53,6 +54,10 @@ impl Operation for ShowWebhook {
         let webhook = webhooks.find(|webhook| webhook.library == library);
         webhook.ok_or_else(|| no_such_webhook(&library))
     }
+}
+
+fn version(session: &Session<'_>, library: &Library) -> Result<Option<String>, OperationError> {
+    session.version(Table::Webhooks, library.as_str())
 }
 
 fn no_such_webhook(library: &Library) -> OperationError {
@@ -73,6 +78,7 @@ impl Operation for PutWebhook {
     type Path = Library;
     type Input = NewWebhook;
     type Answer = Upserted<MadeWebhook>;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::put("/v1/libraries/{library}/webhook", Needs::Admin)
         .named(
             "put_webhook",
@@ -107,6 +113,7 @@ impl Operation for DeleteWebhook {
     type Path = Library;
     type Input = ();
     type Answer = Done;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::delete("/v1/libraries/{library}/webhook", Needs::Admin)
         .named("delete_webhook", "Remove a library's webhook")
         .answers(&[(204, "It was removed")]);

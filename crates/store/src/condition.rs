@@ -15,6 +15,14 @@ pub enum Versions {
 }
 
 impl Versions {
+    /// Whether the version with this tag is one of them. Nothing is in no version.
+    fn include_tag(&self, tag: Option<&str>) -> bool {
+        tag.is_some_and(|tag| match self {
+            Self::Any => true,
+            Self::Tagged(tags) => tags.iter().any(|known| known == tag),
+        })
+    }
+
     fn include(&self, record: Option<&Record>) -> bool {
         record.is_some_and(|record| match self {
             Self::Any => true,
@@ -73,6 +81,20 @@ impl Keeps {
 }
 
 impl Condition {
+    /// Whether the version with this tag, or the absence of any, is one that it must be among.
+    #[must_use]
+    pub fn finds_tag(&self, tag: Option<&str>) -> bool {
+        let among = self.among.as_ref();
+        among.is_none_or(|versions| versions.include_tag(tag))
+    }
+
+    /// Whether the version with this tag is one of those that it must not be among.
+    #[must_use]
+    pub fn excludes_tag(&self, tag: Option<&str>) -> bool {
+        let not_among = self.not_among.as_ref();
+        not_among.is_some_and(|versions| versions.include_tag(tag))
+    }
+
     /// Whether the present version is one of those that it must be among.
     #[must_use]
     pub fn finds(&self, record: Option<&Record>) -> bool {

@@ -18,12 +18,12 @@ use crate::server::outgoing::{Outgoing, PIECE};
 use crate::server::problem::Problem;
 use crate::server::requests;
 use crate::server::turns::Patience;
-use crate::server::{ServerState, language};
-use lapidary_catalogue::{Catalogue, Editor};
+use crate::server::{ServerState, conditions, language};
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor, tag_of};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::{Answer as _, Operation};
-use lapidary_store::Actor;
+use lapidary_store::{Actor, Condition};
 
 /// A response, already serialized off the event loop.
 pub(crate) struct Answer {
@@ -38,7 +38,7 @@ pub(crate) struct Answer {
     filed: Option<String>,
     /// Where it can be shown what was created or begun.
     place: Option<String>,
-    /// The version of the book that it shows ([`Record::tag`](lapidary_store::Record::tag)).
+    /// The version of what it shows, such as [`Record::tag`](lapidary_store::Record::tag).
     version: Option<String>,
 }
 
@@ -135,7 +135,22 @@ impl Answer {
         }
     }
 
-    /// Says which version of a book it shows.
+    /// The answer to a request that is for some versions only. The tag names the version and what is shown beside it, such as
+    /// progress, because the version alone would say that nothing changed.
+    pub(crate) fn if_wanted(self, version: &str, condition: &Condition) -> Result<Self, Problem> {
+        let shown = self.shown.as_ref().map(|(_, body)| tag_of(body));
+        let tag = format!("{version}.{}", shown.unwrap_or_default());
+        if condition.excludes_tag(Some(&tag)) {
+            return Ok(Self::not_modified().of_version(tag));
+        }
+        let for_change = conditions::of_versions(condition.clone());
+        if !for_change.finds_tag(Some(version)) {
+            return Err(CatalogueError::OtherVersion { is_there: true }.into());
+        }
+        Ok(self.of_version(tag))
+    }
+
+    /// Says which version it shows.
     pub(crate) fn of_version(self, tag: String) -> Self {
         Self {
             version: Some(tag),

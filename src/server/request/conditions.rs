@@ -1,5 +1,5 @@
-//! Conditional requests (RFC 9110, section 13): the headers `If-Match` and `If-None-Match`, which calls on a book take. All other
-//! calls refuse them, because a client that sends one counts on it.
+//! Conditional requests (RFC 9110, section 13): the headers `If-Match` and `If-None-Match`, which calls on what can be changed take. All
+//! other calls refuse them, because a client that sends one counts on it.
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 
@@ -19,6 +19,30 @@ pub(crate) fn of(headers: &HeaderMap) -> Result<Condition, Problem> {
     })
 }
 
+/// A condition on versions alone, for a change: a tag may also name what was shown beside the version
+/// ([`Answer::if_wanted`](crate::server::work::Answer::if_wanted)).
+pub(crate) fn of_versions(condition: Condition) -> Condition {
+    Condition {
+        among: condition.among.map(without_shown),
+        not_among: condition.not_among.map(without_shown),
+        keeps: condition.keeps,
+    }
+}
+
+fn without_shown(versions: Versions) -> Versions {
+    match versions {
+        Versions::Any => Versions::Any,
+        Versions::Tagged(tags) => {
+            Versions::Tagged(tags.iter().map(|tag| version_of(tag)).collect())
+        }
+    }
+}
+
+/// The version in a tag, without what was shown beside it.
+fn version_of(tag: &str) -> String {
+    tag.split('.').next().unwrap_or_default().to_owned()
+}
+
 /// Refuses a condition.
 pub(crate) fn none(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(name) = [IF_MATCH, IF_NONE_MATCH]
@@ -28,7 +52,7 @@ pub(crate) fn none(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     };
     let detail = format!(
-        "this call takes no '{name}', only those on a single book do; leave the header out"
+        "this call takes no '{name}', only those on a single thing that can be changed do; leave the header out"
     );
     Err(Problem::new(ErrorCode::NoPreconditions, detail))
 }

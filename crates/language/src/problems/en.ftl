@@ -57,7 +57,7 @@ p_source_runs = The source is being fetched; wait until it is done.
 p_trust_stated = A library of this key was trusted or distrusted before; change that first, on the page of the catalogue.
 p_would_be_empty = The book would have no gems any more, and no check could find it.
 
-p_precondition_failed = Somebody else has changed, added or removed the book; load the page and try again.
+p_precondition_failed = Somebody else has changed, added or removed it; load the page and try again.
 
 p_body_too_large = The upload is larger than this server takes.
 p_too_many_checks = Too many checks at once; send fewer.

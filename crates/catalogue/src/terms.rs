@@ -1,0 +1,82 @@
+//! What a request asks of its change besides the change: that it is made to the version which the client knows.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{CatalogueError, Editor};
+use lapidary_store::Condition;
+
+/// How many hexadecimal digits of a hash name a version.
+const TAG_DIGITS: usize = 32;
+
+/// The tag of the version of a record that is stored as this row.
+#[must_use]
+pub fn tag_of(row: &[u8]) -> String {
+    let mut tag = blake3::hash(row).to_string();
+    tag.truncate(TAG_DIGITS);
+    tag
+}
+
+/// On what terms a change of a small record is made.
+#[derive(Debug, Default)]
+pub struct Terms {
+    condition: Condition,
+    /// The version that was written.
+    written: OnceLock<String>,
+}
+
+impl Terms {
+    /// Only if the present version meets this condition.
+    #[must_use]
+    pub fn new(condition: Condition) -> Self {
+        Self {
+            condition,
+            written: OnceLock::new(),
+        }
+    }
+
+    /// The tag of the version that was written, if one was.
+    #[must_use]
+    pub fn written(&self) -> Option<&str> {
+        self.written.get().map(String::as_str)
+    }
+}
+
+impl Editor<'_> {
+    /// The same editor, whose changes are made on these terms.
+    #[must_use]
+    pub fn on(self, terms: Arc<Terms>) -> Self {
+        Self {
+            terms: Some(terms),
+            ..self
+        }
+    }
+
+    /// Makes sure that a change is for the present version, while nobody else makes one. `tag` is called only if there are terms.
+    ///
+    /// # Errors
+    /// [`CatalogueError::OtherVersion`].
+    pub(super) fn expects(
+        &self,
+        tag: impl FnOnce() -> Option<String>,
+    ) -> Result<(), CatalogueError> {
+        let Some(terms) = &self.terms else {
+            return Ok(());
+        };
+        let tag = tag();
+        let tag = tag.as_deref();
+        if terms.condition.finds_tag(tag) && !terms.condition.excludes_tag(tag) {
+            return Ok(());
+        }
+        Err(CatalogueError::OtherVersion {
+            is_there: tag.is_some(),
+        })
+    }
+
+    /// Notes which version was written.
+    pub(super) fn wrote(&self, tag: impl FnOnce() -> String) {
+        if let Some(terms) = &self.terms {
+            // Of several records, the first is that of the request.
+            terms.written.get_or_init(tag);
+        }
+    }
+}
