@@ -521,7 +521,7 @@ fn administer(
         if path.is_empty() {
             // Cancel every other job.
             if let Some(job) = answer["id"].as_u64().filter(|job| job % 2 == 0)
-                && send("DELETE", &format!("jobs/{job}"), &Value::Null).is_err()
+                && send("POST", &format!("jobs/{job}/cancel"), &Value::Null).is_err()
             {
                 return (None, acknowledged);
             }

@@ -197,7 +197,7 @@ fn every_call_works_with_its_example() {
             )
             .2;
             let started: Value = serde_json::from_str(&started).expect("a job");
-            target = format!("/v1/jobs/{}", started["id"]);
+            target = format!("/v1/jobs/{}/cancel", started["id"]);
         }
         if ["duplicate_groups", "duplicate_overlaps"]
             .contains(&call["operationId"].as_str().expect("a name"))

@@ -506,7 +506,7 @@ fn a_job_goes_on_in_another_server() {
     }
     // Anyone can cancel it, and it stays cancelled.
     assert_eq!(
-        send(&second, "", "DELETE", "/v1/jobs/1", &Value::Null).0,
+        send(&second, "", "POST", "/v1/jobs/1/cancel", &Value::Null).0,
         202
     );
     until("it ends where it runs", || state(&first, 1) == "cancelled");

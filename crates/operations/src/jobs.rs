@@ -94,7 +94,7 @@ impl Operation for CancelJob {
     type Path = JobNumber;
     type Input = ();
     type Answer = Job;
-    const ENDPOINT: Endpoint = Endpoint::delete("/v1/jobs/{id}", Needs::Admin)
+    const ENDPOINT: Endpoint = Endpoint::post("/v1/jobs/{id}/cancel", Needs::Admin)
         .named("cancel_job", "Cancel a job")
         .about("A job that has ended cannot be cancelled (409).")
         .answers(&[(202, "The job")]);
