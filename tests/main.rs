@@ -28,6 +28,7 @@ mod http;
 #[allow(clippy::duplicate_mod, reason = "the same tests on another store")]
 mod http_on_cluster;
 mod jobs;
+mod once;
 mod openapi;
 mod quarantine;
 mod secret;

@@ -35,6 +35,9 @@ const CONDITIONS: [(&str, &str); 2] = [
     ),
 ];
 
+/// The header of requests that take effect once.
+const ONCE: &str = "The client's name for this request, such as a UUID: sent again within 24 hours, it gets the same answer";
+
 /// What an answer with the status 304 says.
 pub(super) const NOT_MODIFIED: &str = "The client has this version already (`If-None-Match`)";
 
@@ -119,6 +122,9 @@ impl Call {
         };
         for (status, description) in answers {
             call = call.answers(*status, description, O::Answer::body());
+        }
+        if O::CREATES {
+            call = call.once();
         }
         if O::VERSION.is_none() {
             return call;
@@ -207,20 +213,17 @@ impl Call {
         self
     }
 
+    /// The call takes `Idempotency-Key`.
+    pub(super) fn once(mut self) -> Self {
+        let schema = text_schema().min_length(Some(16)).max_length(Some(255));
+        self.parameter(header_of("Idempotency-Key", ONCE, schema));
+        self
+    }
+
     /// The call takes `If-Match` and `If-None-Match`. Its answers so far say which version they show.
     pub(super) fn conditional(mut self) -> Self {
         for (name, description) in CONDITIONS {
-            let header = ParameterBuilder::new()
-                .name(name)
-                .parameter_in(ParameterIn::Header)
-                .required(Required::False);
-            let schema = ObjectBuilder::new().schema_type(Type::String);
-            self.parameter(
-                header
-                    .description(Some(description))
-                    .schema(Some(schema))
-                    .build(),
-            );
+            self.parameter(header_of(name, description, text_schema()));
         }
         for response in self.operation.responses.responses.values_mut() {
             if let RefOr::T(response) = response
@@ -248,6 +251,17 @@ impl Call {
             .get_or_insert_default()
             .push(RefOr::T(parameter));
     }
+}
+
+/// A header of a request.
+fn header_of(name: &str, about: &str, schema: ObjectBuilder) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(about))
+        .schema(Some(schema))
+        .build()
 }
 
 /// A header of an answer.

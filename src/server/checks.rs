@@ -1,6 +1,7 @@
 //! Checks: with JSON, with a text or a file, and with the form that existing clients post.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use actix_web::http::header::{Accept, Header as _};
 use actix_web::web::{Data, Payload};
@@ -17,6 +18,7 @@ use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
 use super::inside::AsPart;
 use super::language;
 use super::memory::Room;
+use super::once;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::texts;
@@ -24,7 +26,7 @@ use super::turns::Lane;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
 use lapidary_catalogue::{
-    Case, CatalogueError, CheckOptions, Editor, MAX_GEMS, Query, Recipes, TextGems,
+    Case, CatalogueError, CheckOptions, Editor, MAX_GEMS, Query, Recipes, Terms, TextGems,
 };
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
@@ -52,7 +54,8 @@ pub(super) fn calls() -> Vec<Call> {
                 file(),
                 form_of_file(),
             ])
-            .answers(200, "The report", [json::<Report>(), text("text/html")]),
+            .answers(200, "The report", [json::<Report>(), text("text/html")])
+            .once(),
         Call::new(Post, "/copyright_check_by_gems/", Needs::CheckUnlessOpen, check_by_gems)
             .named("check_by_gems", "Check gems posted as a form by existing clients")
             .about(
@@ -71,6 +74,7 @@ async fn check(
     state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
+    let named = once::of(&request)?;
     let body = body::json_or_raw(&request, payload, &state).await?;
     let language = language::preferred(&request);
     let page = ReportPage::of(&request, language);
@@ -79,12 +83,19 @@ async fn check(
         body::is_small_work_of(Lane::Heavy);
     }
     work(&state, move |catalogue| {
+        let once = named.map(|named| named.begin(body.bytes(), catalogue, catalogue.actor()));
         let mut asked = asked(body, &parameters)?;
         asked.options = catalogue.asking(asked.options)?;
         asked.options.language = language;
         let text = asked.query.as_text();
         asked.room.grow_for(text, catalogue)?;
-        let mut report = catalogue.decisions().check(&asked.query, &asked.options)?;
+        let mut report = match once.transpose()? {
+            None => catalogue.decisions().check(&asked.query, &asked.options)?,
+            Some(once) => {
+                let editor = catalogue.clone().on(Arc::new(Terms::default().once(once)));
+                editor.decisions().check(&asked.query, &asked.options)?
+            }
+        };
         locate(&mut report, &asked.query, &asked.headings);
         let filed = report.filed.clone();
         let answer = match &page {

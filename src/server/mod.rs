@@ -69,7 +69,7 @@ use self::connections::Connections;
 use self::health::Health;
 use self::inside::Inside;
 use self::memory::Memory;
-use self::request::{body, conditions, forms, lines, parameters};
+use self::request::{body, conditions, forms, lines, once, parameters};
 use self::sources::Tests;
 use self::tls::Tls;
 use self::turns::Turns;

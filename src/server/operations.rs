@@ -6,7 +6,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
-use lapidary_catalogue::{CatalogueError, Editor, Terms};
+use lapidary_catalogue::{CatalogueError, Editor, OnceRequest, Terms};
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
 use lapidary_store::Condition;
 use utoipa::openapi::path::HttpMethod;
@@ -17,7 +17,7 @@ use super::memory::Room;
 use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
-use super::{ServerState, conditions, parameters, requests};
+use super::{ServerState, conditions, once, parameters, requests};
 
 /// Reads a request, does what it asks for, and answers.
 pub(super) async fn handle<O: Operation>(
@@ -27,9 +27,15 @@ pub(super) async fn handle<O: Operation>(
 ) -> Result<HttpResponse, Problem> {
     let endpoint = O::ENDPOINT;
     let path = path::<O>(&request)?;
-    let terms = AnswerTerms {
+    let mut asked = AnswerTerms {
         own_path: request.uri().path().to_owned(),
         condition: conditions::of(request.headers())?,
+        once: None,
+    };
+    let named = if O::CREATES {
+        once::of(&request)?
+    } else {
+        None
     };
     if waits_for_the_disk(&endpoint) {
         requests::is_work_of(Lane::Changes);
@@ -38,10 +44,13 @@ pub(super) async fn handle<O: Operation>(
     let libraries = Visible::to(&request);
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
+        if let Some(named) = named {
+            asked.once = Some(named.begin(input.body(), catalogue, &actor)?);
+        }
         let (input, mut room) = input.parsed()?;
         room.grow_for(input.text(), catalogue)?;
         let session = Session::new(catalogue, actor, libraries, &**host);
-        answered::<O>(session, path, input, terms)
+        answered::<O>(session, path, input, asked)
     })
     .await
 }
@@ -50,6 +59,8 @@ pub(super) async fn handle<O: Operation>(
 struct AnswerTerms {
     own_path: String,
     condition: Condition,
+    /// The request, if it takes effect once.
+    once: Option<OnceRequest>,
 }
 
 /// Does what an operation asks for, under the condition of its request, and answers.
@@ -62,17 +73,21 @@ fn answered<O: Operation>(
     let AnswerTerms {
         own_path,
         condition,
+        once,
     } = asked;
-    let Some(version) = O::VERSION else {
+    if O::VERSION.is_none() && once.is_none() {
         return done::<O>(&session, path, input, own_path);
-    };
-    if O::ENDPOINT.method == HttpMethod::Get {
+    }
+    if let Some(version) = O::VERSION
+        && O::ENDPOINT.method == HttpMethod::Get
+    {
         // A change after this is not in the version that the client is told, and so is noticed.
         let version = version(&session, &path)?.unwrap_or_default();
         let answer = done::<O>(&session, path, input, own_path)?;
         return answer.if_wanted(&version, &condition);
     }
-    let terms = Arc::new(Terms::new(conditions::of_versions(condition)));
+    let terms = Terms::new(conditions::of_versions(condition));
+    let terms = Arc::new(once.into_iter().fold(terms, Terms::once));
     let answer = done::<O>(&session.on(Arc::clone(&terms)), path, input, own_path)?;
     Ok(match terms.written() {
         Some(version) => answer.of_version(version.to_owned()),
@@ -126,6 +141,14 @@ impl<I: Input> Received<I> {
             }
         };
         Ok(Self::Parsed(parsed, state.memory.room()))
+    }
+
+    /// The body, if there is one.
+    fn body(&self) -> &[u8] {
+        match self {
+            Self::Parsed(..) => &[],
+            Self::Json(sent) => &sent.bytes,
+        }
     }
 
     /// The input, with the memory that is reserved for it.

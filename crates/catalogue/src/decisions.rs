@@ -157,6 +157,9 @@ impl Decisions<Editor<'_>> {
         let Some(case) = options.record.clone() else {
             return self.0.checks().report(query, options);
         };
+        if let Some(id) = self.0.answered_before::<String>()? {
+            return self.report_of(&id);
+        }
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
         let digest = query.digest();
         // The day is part of what the answer depends on.
@@ -183,8 +186,16 @@ impl Decisions<Editor<'_>> {
             clean: query.clean(),
         };
         let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
-        let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
+        let mut changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
+        changes.extend(self.0.keep_answer(&filed.report.filed)?);
         self.write(id, &entry, &books_of(&filed), changes)?;
+        Ok(filed.report)
+    }
+
+    /// The report of a filed check.
+    fn report_of(&self, id: &str) -> Result<Report, CatalogueError> {
+        let filed = self.get(id, None)?.filed;
+        let filed = filed.ok_or_else(|| CatalogueError::NoSuchDecision(id.to_owned()))?;
         Ok(filed.report)
     }
 
@@ -197,6 +208,9 @@ impl Decisions<Editor<'_>> {
         new: &NewDecision,
         by: Option<&Actor>,
     ) -> Result<Decision, CatalogueError> {
+        if let Some(decision) = self.0.answered_before()? {
+            return Ok(decision);
+        }
         check_lengths(None, None, Some(&new.reason))?;
         if new.ruling == Ruling::Checked || new.reason.trim().is_empty() {
             return Err(CatalogueError::BadDecision);
@@ -217,8 +231,10 @@ impl Decisions<Editor<'_>> {
             reason,
             ..about
         };
-        self.write(id, &kept, &books_of(&filed), Vec::new())?;
-        Ok(kept.shown(id, None))
+        let decision = kept.clone().shown(id, None);
+        let changes = self.0.keep_answer(&decision)?;
+        self.write(id, &kept, &books_of(&filed), changes)?;
+        Ok(decision)
     }
 
     /// Writes an entry with its search keys and its audit log entry.
@@ -242,7 +258,7 @@ impl Decisions<Editor<'_>> {
             check: kept.check.clone(),
             digest: kept.digest.clone(),
         };
-        Ok(self.0.store.apply(&self.0.actor, &changes, &[action])?)
+        Ok(self.0.apply_once(&changes, &[action])?)
     }
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.

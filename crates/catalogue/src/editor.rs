@@ -44,6 +44,12 @@ pub struct Editor<'c> {
 }
 
 impl Editor<'_> {
+    /// On whose behalf changes are made.
+    #[must_use]
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
     /// The name of the key on whose behalf changes are made, if there is one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {

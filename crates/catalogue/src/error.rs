@@ -171,6 +171,16 @@ pub enum CatalogueError {
         "the cursor is not the 'next_cursor' of a page of this list; leave it out to start at the first page"
     )]
     BadCursor,
+    /// The same request is being answered.
+    #[error(
+        "another request with this Idempotency-Key is being answered; send it again in some seconds"
+    )]
+    RequestRuns,
+    /// Another request was made with the same key.
+    #[error(
+        "this Idempotency-Key was sent with another request in the last 24 hours; send a new one with each new request"
+    )]
+    OtherRequest,
     /// A record is not in a version that a change is for.
     #[error(
         "it {}, so nothing was changed; get it again, and decide anew",
@@ -347,6 +357,8 @@ impl Classified for CatalogueError {
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
             Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
             Self::BadCursor => ErrorCode::BadCursor,
+            Self::RequestRuns => ErrorCode::RequestRuns,
+            Self::OtherRequest => ErrorCode::OtherRequest,
             Self::OtherVersion { .. } => ErrorCode::PreconditionFailed,
             Self::NoSuchKey(_) => ErrorCode::NoSuchKey,
             Self::RevokedInMemory { .. } => ErrorCode::RevokedInMemory,

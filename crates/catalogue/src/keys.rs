@@ -325,6 +325,9 @@ impl Keys<Editor<'_>> {
     /// # Errors
     /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
     pub fn add(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
+        if let Some(made) = self.0.answered_before()? {
+            return Ok(made);
+        }
         if let Some(wrong) = new.fault() {
             return Err(CatalogueError::BadKey(wrong));
         }
@@ -403,6 +406,9 @@ impl Keys<Editor<'_>> {
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+        if let Some(made) = self.0.answered_before()? {
+            return Ok(made);
+        }
         let turn = self.changing()?;
         self.expects_newest(name)?;
         let kept = self.known()?;
@@ -513,11 +519,13 @@ impl Keys<Editor<'_>> {
                 trusted,
             });
         }
+        let made = MadeKey { key, secret };
+        changes.extend(self.0.keep_answer(&made)?);
         self.change(changes, |changes| {
             turn.apply(&self.0.actor, changes, &actions)
         })?;
-        self.0.wrote(|| tag_of(key.id.as_bytes()));
-        Ok(MadeKey { key, secret })
+        self.0.wrote(|| tag_of(made.key.id.as_bytes()));
+        Ok(made)
     }
 }
 

@@ -28,6 +28,7 @@ pub mod id;
 pub mod json;
 pub mod metrics;
 pub mod object;
+mod once;
 pub mod onix;
 pub mod parse;
 pub mod permission;
@@ -97,6 +98,7 @@ pub use jobs::{Backups, Jobs, resume_jobs, start_job};
 pub use keys::{AccessDenied, Keys, UnwrittenRevocation, Usage};
 use lapidary_gems::RecipeName;
 pub use libraries::Libraries;
+pub use once::OnceRequest;
 pub use recipes::CatalogueRecipes;
 use recipes::{chosen, recipe_stats};
 pub use restore::restore;
@@ -142,6 +144,7 @@ pub struct Catalogue {
     follows: AtomicBool,
     feeding: feed_lock::FeedLock,
     versions: versions::CheckedVersions,
+    running_requests: once::RunningRequests,
 }
 
 impl Catalogue {
@@ -224,6 +227,7 @@ impl Catalogue {
             follows: AtomicBool::new(false),
             feeding: feed_lock::FeedLock::default(),
             versions: versions::CheckedVersions::default(),
+            running_requests: once::RunningRequests::default(),
         }
     }
 

@@ -1,8 +1,9 @@
-//! What a request asks of its change besides the change: that it is made to the version which the client knows.
+//! What a request asks of its change besides the change: that it is made to the version which the client knows, and that it is
+//! made once.
 
 use std::sync::{Arc, OnceLock};
 
-use super::{CatalogueError, Editor};
+use super::{CatalogueError, Editor, OnceRequest};
 use lapidary_store::Condition;
 
 /// How many hexadecimal digits of a hash name a version.
@@ -17,9 +18,11 @@ pub fn tag_of(row: &[u8]) -> String {
 }
 
 /// On what terms a change of a small record is made.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Terms {
     condition: Condition,
+    /// The request, if it takes effect once.
+    pub(super) once: Option<OnceRequest>,
     /// The version that was written.
     written: OnceLock<String>,
 }
@@ -30,7 +33,16 @@ impl Terms {
     pub fn new(condition: Condition) -> Self {
         Self {
             condition,
-            written: OnceLock::new(),
+            ..Self::default()
+        }
+    }
+
+    /// Only once for all times that this request is made.
+    #[must_use]
+    pub fn once(self, once: OnceRequest) -> Self {
+        Self {
+            once: Some(once),
+            ..self
         }
     }
 

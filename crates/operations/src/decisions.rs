@@ -106,6 +106,7 @@ impl Operation for Decide {
     type Path = ();
     type Input = NewDecision;
     type Answer = Decision;
+    const CREATES: bool = true;
     const ENDPOINT: Endpoint = Endpoint::post("/v1/decisions", Needs::Check)
         .named(
             "decide",

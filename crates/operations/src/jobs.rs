@@ -50,6 +50,7 @@ impl Operation for StartJob {
     type Path = ();
     type Input = Task;
     type Answer = Job;
+    const CREATES: bool = true;
     const ENDPOINT: Endpoint = Endpoint::post("/v1/jobs", Needs::Admin)
         .named("start_job", "Start a job")
         .about("One job of a kind runs at a time. A re-index from sources waits until the text of every book was sent.")
@@ -60,7 +61,7 @@ impl Operation for StartJob {
     }
 
     fn run(session: &Session<'_>, (): (), task: Task) -> Result<Job, OperationError> {
-        Ok(start_job(session.catalogue, session.actor().clone(), task)?)
+        Ok(start_job(session.catalogue, session, task)?)
     }
 }
 

@@ -113,6 +113,7 @@ impl Operation for MakeKey {
     type Path = ();
     type Input = NewKey;
     type Answer = MadeKey;
+    const CREATES: bool = true;
     const ENDPOINT: Endpoint = Endpoint::post("/v1/keys", Needs::Admin)
         .named("make_key", "Create a key")
         .about(
@@ -144,6 +145,7 @@ impl Operation for RotateKey {
     type Input = Rotation;
     type Answer = MadeKey;
     const VERSION: Option<VersionOf<Self::Path>> = Some(version);
+    const CREATES: bool = true;
     const ENDPOINT: Endpoint = Endpoint::post("/v1/keys/{name}/rotate", Needs::Admin)
         .named("rotate_key", "Rotate a key: create a new secret")
         .answers(&[(201, "The key and its new secret")]);

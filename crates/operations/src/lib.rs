@@ -75,6 +75,9 @@ pub trait Operation: 'static {
     /// The version of what is at its path, if it takes conditions on that (`If-Match`, `If-None-Match`).
     const VERSION: Option<VersionOf<Self::Path>> = None;
 
+    /// Whether it creates something each time, so that a client which sends it again says so (`Idempotency-Key`).
+    const CREATES: bool = false;
+
     /// Where it can be shown what was created or begun, if that is not at its own path.
     fn place(_answer: &Self::Answer) -> Option<String> {
         None

@@ -19,7 +19,6 @@ pub struct Session<'c> {
     pub libraries: Option<BTreeSet<Library>>,
     /// The process in which it runs.
     pub host: &'c dyn Host,
-    actor: Actor,
     editor: Editor<'c>,
 }
 
@@ -36,8 +35,7 @@ impl<'c> Session<'c> {
             catalogue,
             libraries,
             host,
-            editor: catalogue.by(actor.clone()),
-            actor,
+            editor: catalogue.by(actor),
         }
     }
 
@@ -66,16 +64,10 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// Who works on it.
-    #[must_use]
-    pub fn actor(&self) -> &Actor {
-        &self.actor
-    }
-
     /// The only actor whose filed checks the caller sees; `None` for all.
     #[must_use]
     pub fn only_of(&self) -> Option<&Actor> {
-        self.libraries.as_ref().map(|_| &self.actor)
+        self.libraries.as_ref().map(|_| self.actor())
     }
 }
 

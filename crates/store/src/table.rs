@@ -31,6 +31,8 @@ pub enum Table {
     Sessions,
     /// What the last job found that looked for duplicates, by its number (`catalogue/jobs/duplicates.rs`).
     Duplicates,
+    /// Answers to requests that take effect once (`catalogue/once.rs`).
+    Requests,
 }
 
 impl Table {
@@ -52,6 +54,7 @@ impl Table {
             Self::Copy => "copy",
             Self::Sessions => "session",
             Self::Duplicates => "duplicates",
+            Self::Requests => "request",
         }
     }
 }

@@ -70,6 +70,15 @@ pub(crate) enum RequestBody {
     Raw(Raw),
 }
 
+impl RequestBody {
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Json(sent) | Self::Raw(Raw { sent, .. }) => &sent.bytes,
+        }
+    }
+}
+
 /// What a client says of a file. It counts only where the content does not tell.
 #[derive(Debug, Clone)]
 pub(crate) struct Declared {

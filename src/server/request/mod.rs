@@ -5,4 +5,5 @@ pub(crate) mod conditions;
 pub(crate) mod forms;
 pub(crate) mod language;
 pub(crate) mod lines;
+pub(crate) mod once;
 pub(crate) mod parameters;

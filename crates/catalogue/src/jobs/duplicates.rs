@@ -501,7 +501,7 @@ mod tests {
             recipe: None,
             since: None,
         };
-        let id = crate::start_job(&catalogue, Actor::Local, task)
+        let id = crate::start_job(&catalogue, &catalogue.by(Actor::Local), task)
             .expect("it starts")
             .id;
         catalogue.jobs().stop();

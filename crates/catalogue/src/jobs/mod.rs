@@ -112,9 +112,12 @@ impl WorkKind for InterruptedJobs {
 /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
 pub fn start_job(
     catalogue: &Arc<Catalogue>,
-    actor: Actor,
+    by: &Editor<'_>,
     task: Task,
 ) -> Result<Job, CatalogueError> {
+    if let Some(job) = by.answered_before()? {
+        return Ok(job);
+    }
     let jobs = catalogue.jobs();
     let turn = catalogue.turn(&catalogue.jobs.starting, SETTINGS)?;
     let stored = jobs.stored()?;
@@ -132,16 +135,19 @@ pub fn start_job(
         return Err(job.runs());
     };
     changes.push(row(&job));
+    let shown = job.clone().shown();
+    changes.extend(by.keep_answer(&shown)?);
+    let actor = by.actor.clone();
     let action = Action::JobStarted {
         job: job.job.id,
         kind: job.job.task.kind().to_owned(),
     };
     turn.apply(&actor, &changes, &[action])?;
-    let (of, begun) = (Arc::clone(catalogue), catalogue.jobs.insert(job.clone()));
+    let (of, begun) = (Arc::clone(catalogue), catalogue.jobs.insert(job));
     catalogue
         .runner
         .beside(move || of.by(actor).jobs().run(&begun, &work));
-    Ok(job.shown())
+    Ok(shown)
 }
 
 /// Resumes interrupted jobs in the background, unless another process that shares the store runs them, until [`Jobs::stop`].

@@ -29,7 +29,8 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Harvests
         | Table::Copy
         | Table::Sessions
-        | Table::Duplicates => (
+        | Table::Duplicates
+        | Table::Requests => (
             Family::Meta,
             MetaKey::Setting(table.as_str().as_bytes(), b"").bytes(),
         ),

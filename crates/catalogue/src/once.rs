@@ -1,0 +1,309 @@
+//! Requests that take effect once, however often a client sends them (`Idempotency-Key`).
+//!
+//! What a request creates is written together with its answer, in one step. A client that got no answer sends the request
+//! again, and gets that one. An answer can have a secret, so it is kept encrypted by the client's own key, which is not kept.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::settings::put;
+use super::{Catalogue, CatalogueError, Editor};
+use lapidary_store::{Action, Actor, RowChange, StoreError, Table};
+use lapidary_work::Lease;
+
+/// How long an answer is kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// How many answers that are older are forgotten with each new one, so that they do not add up.
+const FORGOTTEN: usize = 16;
+/// What the keys of rows begin with: those of answers, and those that name them in the order of time.
+const ANSWERS: &str = "a";
+const TIMES: &str = "t";
+const TIME_DIGITS: usize = 20;
+/// What the encryption of answers is derived for.
+const CONTEXT: &str = "lapidary 2026-11 answers to requests with an Idempotency-Key";
+
+/// An answer as stored.
+#[derive(Serialize, Deserialize)]
+struct StoredAnswer {
+    /// The digest of the request.
+    request: String,
+    /// When it was given.
+    at: Timestamp,
+    #[serde(with = "hex")]
+    encrypted: Vec<u8>,
+}
+
+/// Whether an answer of this time, in milliseconds, is kept no longer.
+fn is_over(at: i64) -> bool {
+    Timestamp::now().as_millisecond().saturating_sub(at) > KEPT.as_secs() * 1_000
+}
+
+/// The key of the row that names an answer in the order of time.
+fn time_key(at: Timestamp, name: &str) -> String {
+    format!("{TIMES}{:0TIME_DIGITS$}{name}", at.as_millisecond())
+}
+
+/// The requests that are being answered by this process.
+#[derive(Default, Clone)]
+pub(super) struct RunningRequests(Arc<Mutex<HashSet<String>>>);
+
+/// A request of which nobody else does anything, until dropped.
+struct RunningRequest {
+    all: RunningRequests,
+    name: String,
+}
+
+impl RunningRequests {
+    /// Begins a request, unless it is running.
+    fn begin(&self, name: &str) -> Option<RunningRequest> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(name.to_owned()).then(|| RunningRequest {
+            all: self.clone(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl Drop for RunningRequest {
+    fn drop(&mut self) {
+        let mut all = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&self.name);
+    }
+}
+
+/// A request that takes effect once.
+pub struct OnceRequest {
+    /// The client's key.
+    key: String,
+    digest: String,
+    /// What was answered before, as JSON.
+    answer: Option<Vec<u8>>,
+    lease: Lease,
+    running: RunningRequest,
+}
+
+impl Catalogue {
+    /// Begins a request that takes effect once. `key` is the client's name for it, `digest` that of all that it asks for.
+    ///
+    /// # Errors
+    /// [`CatalogueError::RequestRuns`]; [`CatalogueError::OtherRequest`] if the key was sent with another request.
+    pub fn begin_once(
+        &self,
+        by: &Actor,
+        key: &str,
+        digest: String,
+    ) -> Result<OnceRequest, CatalogueError> {
+        let name = blake3::hash(format!("{by}\n{key}").as_bytes()).to_string();
+        let running = self.running_requests.begin(&name);
+        let running = running.ok_or(CatalogueError::RequestRuns)?;
+        let lease = Lease::take(&self.store, &format!("request {name}"))?;
+        let lease = lease.ok_or(CatalogueError::RequestRuns)?;
+        let stored = self.stored_answer(&name)?;
+        if stored
+            .as_ref()
+            .is_some_and(|stored| stored.request != digest)
+        {
+            return Err(CatalogueError::OtherRequest);
+        }
+        let answer =
+            stored.map(|StoredAnswer { at, encrypted, .. }| encryption(key, at, encrypted));
+        Ok(OnceRequest {
+            key: key.to_owned(),
+            digest,
+            answer,
+            lease,
+            running,
+        })
+    }
+
+    /// The answer of this name, if one is kept.
+    fn stored_answer(&self, name: &str) -> Result<Option<StoredAnswer>, CatalogueError> {
+        let row = self.row(Table::Requests, format!("{ANSWERS}{name}").as_bytes())?;
+        let stored: Option<StoredAnswer> = row.and_then(|row| serde_json::from_slice(&row).ok());
+        Ok(stored.filter(|stored| !is_over(stored.at.as_millisecond())))
+    }
+
+    /// Removes some answers that are kept no longer.
+    fn forget_answers(&self) -> Result<Vec<RowChange>, CatalogueError> {
+        let times = self.page_of(Table::Requests, TIMES.as_bytes(), None, FORGOTTEN)?;
+        let mut forgotten = Vec::new();
+        for (time, _) in times {
+            let Some(name) = name_of_long_ago(&time) else {
+                break;
+            };
+            // The client may have sent its key again since.
+            if self.stored_answer(name)?.is_none() {
+                let answer = format!("{ANSWERS}{name}");
+                forgotten.push(RowChange::delete(Table::Requests, answer));
+            }
+            forgotten.push(RowChange::delete(Table::Requests, &time));
+        }
+        Ok(forgotten)
+    }
+}
+
+/// The name of an answer that is kept no longer, by its row of times.
+fn name_of_long_ago(time: &[u8]) -> Option<&str> {
+    let time = std::str::from_utf8(time).ok()?.strip_prefix(TIMES)?;
+    let (at, name) = time.split_at_checked(TIME_DIGITS)?;
+    is_over(at.parse().ok()?).then_some(name)
+}
+
+/// Encrypts an answer, or decrypts it. The time makes it unlike a former one for the same key.
+fn encryption(key: &str, at: Timestamp, mut answer: Vec<u8>) -> Vec<u8> {
+    let mut stream = vec![0; answer.len()];
+    let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
+    hasher.update(&at.as_nanosecond().to_le_bytes());
+    hasher.update(key.as_bytes());
+    hasher.finalize_xof().fill(&mut stream);
+    for (byte, key) in answer.iter_mut().zip(stream) {
+        *byte ^= key;
+    }
+    answer
+}
+
+impl Editor<'_> {
+    fn once(&self) -> Option<&OnceRequest> {
+        self.terms.as_ref()?.once.as_ref()
+    }
+
+    /// What the request was answered before, if it was made before.
+    pub(super) fn answered_before<T: DeserializeOwned>(&self) -> Result<Option<T>, CatalogueError> {
+        let answer = self.once().and_then(|once| once.answer.as_deref());
+        let answer = answer.map(serde_json::from_slice).transpose();
+        answer.map_err(|_| CatalogueError::BadSetting {
+            kind: Table::Requests.as_str(),
+            name: String::new(),
+        })
+    }
+
+    /// Keeps the answer of the request, in the step that makes its change.
+    pub(super) fn keep_answer(
+        &self,
+        answer: &impl Serialize,
+    ) -> Result<Vec<RowChange>, CatalogueError> {
+        let Some(once) = self.once() else {
+            return Ok(Vec::new());
+        };
+        let name = &once.running.name;
+        // Another server may have waited for the same lock as this one.
+        if self.stored_answer(name)?.is_some() {
+            return Err(CatalogueError::RequestRuns);
+        }
+        let at = Timestamp::now();
+        // What the API answers always serializes.
+        let json = serde_json::to_vec(answer).unwrap_or_default();
+        let stored = StoredAnswer {
+            request: once.digest.clone(),
+            at,
+            encrypted: encryption(&once.key, at, json),
+        };
+        let mut changes = self.forget_answers()?;
+        changes.push(put(Table::Requests, format!("{ANSWERS}{name}"), &stored));
+        changes.push(RowChange::put(Table::Requests, time_key(at, name), ""));
+        Ok(changes)
+    }
+
+    /// Changes rows and appends entries to the audit log in one step, unless another server has taken over the request.
+    pub(super) fn apply_once(
+        &self,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError> {
+        match self.once() {
+            Some(once) => once.lease.apply_noting(&self.actor, changes, actions),
+            None => self.store.apply(&self.actor, changes, actions),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Terms;
+    use crate::api::NewKey;
+    use crate::permission::Role;
+
+    const KEY: &str = "0b9e4a52-7f6c-4c8e-9d43-1f2f3a4b5c6d";
+
+    #[test]
+    fn a_request_is_answered_once_and_its_secret_is_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        let begin = |digest: &str| catalogue.begin_once(&Actor::Local, KEY, digest.to_owned());
+        let make = |digest: &str| {
+            let terms = Terms::default().once(begin(digest)?);
+            let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
+            editor.keys().add(NewKey::new("shop", Role::Check))
+        };
+        let made = make("1").expect("a key");
+        assert_eq!(make("1").expect("the same key"), made);
+        assert!(matches!(make("2"), Err(CatalogueError::OtherRequest)));
+        let running = begin("1").expect("nobody else does");
+        assert!(matches!(begin("1"), Err(CatalogueError::RequestRuns)));
+        drop(running);
+        assert_eq!(catalogue.keys().list().expect("keys").len(), 1);
+        let rows = catalogue
+            .page_of(Table::Requests, b"", None, 9)
+            .expect("rows");
+        assert_eq!(rows.len(), 2);
+        let random = made.secret.rsplit('_').next().expect("a part");
+        for (_, value) in &rows {
+            let value = String::from_utf8_lossy(value);
+            assert!(
+                !value.contains(random)
+                    && !value.contains(&hex::encode(random))
+                    && !value.contains(KEY)
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_is_kept_for_a_day() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        let old = Timestamp::now() - SignedDuration::from_hours(25);
+        let rows = (0..30).flat_map(|number| {
+            let (name, stored) = (
+                format!("{number:064}"),
+                StoredAnswer {
+                    request: String::new(),
+                    at: old,
+                    encrypted: Vec::new(),
+                },
+            );
+            let answer = put(Table::Requests, format!("{ANSWERS}{name}"), &stored);
+            [
+                answer,
+                RowChange::put(Table::Requests, time_key(old, &name), ""),
+            ]
+        });
+        let rows: Vec<RowChange> = rows.collect();
+        catalogue.by(Actor::Local).apply_rows(&rows).expect("rows");
+        let count = || {
+            catalogue
+                .page_of(Table::Requests, b"", None, 99)
+                .expect("rows")
+                .len()
+        };
+        let make = |number: u32| {
+            let key = format!("{KEY}{number}");
+            let once = catalogue.begin_once(&Actor::Local, &key, String::new());
+            let terms = Terms::default().once(once.expect("it is new"));
+            let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
+            let made = editor
+                .keys()
+                .add(NewKey::new(&number.to_string(), Role::Check));
+            made.expect("a key");
+        };
+        assert_eq!(count(), 60);
+        make(1);
+        assert_eq!(count(), 60 - 2 * FORGOTTEN + 2);
+        make(2);
+        assert_eq!(count(), 4);
+    }
+}

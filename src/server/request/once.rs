@@ -1,0 +1,57 @@
+//! Requests that take effect once, however often they are sent: the header `Idempotency-Key`.
+
+use actix_web::http::header::HeaderName;
+use actix_web::{HttpMessage as _, HttpRequest};
+use lapidary_catalogue::{Catalogue, OnceRequest};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::Actor;
+
+use crate::server::problem::Problem;
+
+/// The name that a client gives to a request.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// How long it is. What can be guessed protects no answer.
+const LENGTHS: std::ops::RangeInclusive<usize> = 16..=255;
+
+/// A request that takes effect once, before its body is known.
+pub(crate) struct NamedRequest {
+    key: String,
+    /// Of all but the body.
+    hasher: Box<blake3::Hasher>,
+}
+
+/// The request, if its client has named it.
+pub(crate) fn of(request: &HttpRequest) -> Result<Option<NamedRequest>, Problem> {
+    let Some(key) = request.headers().get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
+    let key = key.to_str().ok().filter(|key| LENGTHS.contains(&key.len()));
+    let key = key.ok_or_else(|| {
+        let detail = "'Idempotency-Key' must have 16 to 255 characters of ASCII; send a new UUID with each new request";
+        Problem::new(ErrorCode::BadIdempotencyKey, detail)
+    })?;
+    let mut hasher = Box::new(blake3::Hasher::new());
+    // The boundary of a form is another one each time.
+    let kind = request.content_type();
+    for part in [request.method().as_str(), &request.uri().to_string(), kind] {
+        hasher.update(part.as_bytes()).update(b"\n");
+    }
+    Ok(Some(NamedRequest {
+        key: key.to_owned(),
+        hasher,
+    }))
+}
+
+impl NamedRequest {
+    /// Begins the request with this body.
+    pub(crate) fn begin(
+        mut self,
+        body: &[u8],
+        catalogue: &Catalogue,
+        by: &Actor,
+    ) -> Result<OnceRequest, Problem> {
+        self.hasher.update(body);
+        let digest = self.hasher.finalize().to_string();
+        Ok(catalogue.begin_once(by, &self.key, digest)?)
+    }
+}

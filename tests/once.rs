@@ -1,0 +1,255 @@
+//! Requests that take effect once, although their clients send them again after the server was killed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread::{scope, sleep};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::{Agent, http};
+
+use crate::common::cluster::Nodes;
+use crate::common::{Folder, Random, Server, command, prose};
+
+/// How many requests of each kind are made, and the longest time until the server is killed, in microseconds.
+const ROUNDS: u64 = 8;
+const LONGEST: u64 = 30_000;
+
+/// A client that has an administrator's key.
+struct Client {
+    agent: Agent,
+    secret: String,
+}
+
+impl Client {
+    /// Sends a request, with its name if it is to take effect once. `None` if there was no answer.
+    fn send(&self, url: &str, request: &Request) -> Option<(u16, Value)> {
+        let Request { path, name, body } = request;
+        let method = if body.is_null() { "GET" } else { "POST" };
+        let mut sent = http::Request::builder()
+            .method(method)
+            .uri(format!("{url}{path}"))
+            .header("X-Api-Key", &self.secret)
+            .header("Content-Type", "application/json");
+        if !name.is_empty() {
+            sent = sent.header("Idempotency-Key", name);
+        }
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let mut answer = self.agent.run(sent.body(body).expect("a request")).ok()?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().read_to_string().ok()?;
+        Some((status, serde_json::from_str(&body).unwrap_or_default()))
+    }
+
+    fn get(&self, url: &str, path: &str) -> Value {
+        let request = Request {
+            path: path.to_owned(),
+            name: String::new(),
+            body: Value::Null,
+        };
+        let (status, answer) = self.send(url, &request).expect("an answer");
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+}
+
+struct Request {
+    path: String,
+    name: String,
+    body: Value,
+}
+
+/// A request that is made once.
+fn once(path: &str, random: &mut Random, body: Value) -> Request {
+    let name = format!(
+        "{:016x}{:016x}",
+        random.below(u64::MAX),
+        random.below(u64::MAX)
+    );
+    Request {
+        path: path.to_owned(),
+        name,
+        body,
+    }
+}
+
+fn agent() -> Agent {
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_mins(1)))
+        .build()
+        .into()
+}
+
+/// Sends a request to a server that is killed at some time, and then to others until one answers. Returns the answer, and the
+/// server that gave it.
+fn insisted(
+    start: &dyn Fn() -> Server,
+    mut server: Server,
+    client: &Client,
+    request: &Request,
+    random: &mut Random,
+) -> (Server, Value) {
+    for _ in 0..2 {
+        let (url, wait) = (server.url.clone(), random.below(LONGEST));
+        scope(|scope| {
+            scope.spawn(|| client.send(&url, request));
+            sleep(Duration::from_micros(wait));
+            drop(server);
+        });
+        server = start();
+    }
+    for _ in 0..600 {
+        let (status, answer) = client.send(&server.url, request).expect("an answer");
+        match answer["code"].as_str() {
+            // A killed server may be answering still, as far as the others know; a job of the kind before may still run.
+            Some("request_runs" | "job_runs" | "changed_meanwhile") => {
+                sleep(Duration::from_millis(50));
+            }
+            _ => {
+                assert!(
+                    (200..300).contains(&status),
+                    "{}: {status} {answer}",
+                    request.path
+                );
+                return (server, answer);
+            }
+        }
+    }
+    panic!("{} is not answered", request.path);
+}
+
+fn leaves_one_of_each(start: &dyn Fn() -> Server) {
+    let mut random = Random(5);
+    let mut server = start();
+    let mut client = Client {
+        agent: agent(),
+        secret: "none".to_owned(),
+    };
+    let boss = once(
+        "/v1/keys",
+        &mut random,
+        json!({ "name": "boss", "role": "admin" }),
+    );
+    let (_, boss) = client.send(&server.url, &boss).expect("an answer");
+    client.secret = boss["secret"].as_str().expect("a secret").to_owned();
+    let mut jobs = Vec::new();
+    for round in 0..ROUNDS {
+        let shop = json!({ "name": format!("shop{round}"), "role": "check" });
+        let text = prose(round, 300);
+        let check = json!({ "text": text, "record": true, "name": format!("file{round}") });
+        let asked = [
+            once("/v1/keys", &mut random, shop),
+            once(
+                "/v1/keys/shop0/rotate",
+                &mut random,
+                json!({ "overlap_seconds": 90_000 }),
+            ),
+            once("/v1/checks", &mut random, check),
+            once("/v1/jobs", &mut random, json!({ "kind": "verify" })),
+        ];
+        let mut answers = Vec::new();
+        for request in &asked {
+            let answer;
+            (server, answer) = insisted(start, server, &client, request, &mut random);
+            answers.push(answer);
+        }
+        let filed = answers[2]["filed"].as_str().expect("an id").to_owned();
+        let ruling =
+            json!({ "check": filed, "ruling": "accepted", "reason": format!("round {round}") });
+        let ruling = once("/v1/decisions", &mut random, ruling);
+        let decided;
+        (server, decided) = insisted(start, server, &client, &ruling, &mut random);
+        // The same request gets the same answer, and another with its name none.
+        for (request, answer) in asked
+            .iter()
+            .chain([&ruling])
+            .zip(answers.iter().chain([&decided]))
+        {
+            let (_, again) = client.send(&server.url, request).expect("an answer");
+            assert_eq!(again, *answer, "{}", request.path);
+            let other = Request {
+                path: request.path.clone(),
+                name: request.name.clone(),
+                body: json!({ "other": true }),
+            };
+            let (status, problem) = client.send(&server.url, &other).expect("an answer");
+            assert_eq!(
+                (status, &problem["code"]),
+                (422, &json!("idempotency_key_reused")),
+                "{}",
+                request.path
+            );
+        }
+        jobs.push(answers[3]["id"].clone());
+    }
+    let keys = client.get(&server.url, "/v1/keys?limit=1000");
+    let mut by_name = BTreeMap::<&str, u64>::new();
+    for key in keys["keys"].as_array().expect("keys") {
+        *by_name
+            .entry(key["name"].as_str().expect("a name"))
+            .or_default() += 1;
+    }
+    assert_eq!(by_name.remove("shop0"), Some(1 + ROUNDS));
+    assert!(
+        by_name.len() as u64 == ROUNDS && by_name.values().all(|count| *count == 1),
+        "{by_name:?}"
+    );
+    let entries = client.get(&server.url, "/v1/decisions?limit=1000");
+    assert_eq!(
+        entries["decisions"].as_array().map(Vec::len),
+        Some(2 * ROUNDS as usize)
+    );
+    let listed = client.get(&server.url, "/v1/jobs?limit=1000");
+    let listed: Vec<Value> = listed["jobs"]
+        .as_array()
+        .expect("jobs")
+        .iter()
+        .map(|job| job["id"].clone())
+        .collect();
+    assert_eq!(listed, jobs.into_iter().rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_client_that_insists_leaves_one_of_each() {
+    let folder = Folder::new();
+    leaves_one_of_each(&|| Server::start(&folder.data()));
+}
+
+#[test]
+fn a_client_that_insists_leaves_one_of_each_in_a_cluster() {
+    let Some(nodes) = Nodes::start(3, 1) else {
+        return;
+    };
+    let store = format!("--store redis://{}/once", nodes.addresses);
+    leaves_one_of_each(&|| {
+        let serve = format!("serve --listen 127.0.0.1:0 {store}");
+        Server::of(command(&serve, &[] as &[&Path]))
+    });
+}
+
+#[test]
+fn names_of_requests_that_are_refused() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let client = Client {
+        agent: agent(),
+        secret: "none".to_owned(),
+    };
+    for name in ["short", &"x".repeat(256)] {
+        let request = Request {
+            path: "/v1/jobs".to_owned(),
+            name: name.to_owned(),
+            body: json!({ "kind": "verify" }),
+        };
+        let (status, problem) = client.send(&server.url, &request).expect("an answer");
+        assert_eq!(
+            (status, &problem["code"]),
+            (400, &json!("bad_idempotency_key"))
+        );
+    }
+}
