@@ -235,14 +235,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
         let begin = |digest: &str| catalogue.begin_once(&Actor::Local, KEY, digest.to_owned());
-        let make = |digest: &str| {
+        let send = |digest: &str| {
             let terms = Terms::default().once(begin(digest)?);
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
             editor.keys().add(NewKey::new("shop", Role::Check))
         };
-        let made = make("1").expect("a key");
-        assert_eq!(make("1").expect("the same key"), made);
-        assert!(matches!(make("2"), Err(CatalogueError::OtherRequest)));
+        let made = send("1").expect("a key");
+        assert_eq!(send("1").expect("the same key"), made);
+        assert!(matches!(send("2"), Err(CatalogueError::OtherRequest)));
         let running = begin("1").expect("nobody else does");
         assert!(matches!(begin("1"), Err(CatalogueError::RequestRuns)));
         drop(running);
@@ -290,7 +290,7 @@ mod tests {
                 .expect("rows")
                 .len()
         };
-        let make = |number: u32| {
+        let send = |number: u32| {
             let key = format!("{KEY}{number}");
             let once = catalogue.begin_once(&Actor::Local, &key, String::new());
             let terms = Terms::default().once(once.expect("it is new"));
@@ -301,9 +301,9 @@ mod tests {
             made.expect("a key");
         };
         assert_eq!(count(), 60);
-        make(1);
+        send(1);
         assert_eq!(count(), 60 - 2 * FORGOTTEN + 2);
-        make(2);
+        send(2);
         assert_eq!(count(), 4);
     }
 }
