@@ -9,6 +9,8 @@ const ON_CLUSTER: bool = true;
 mod books;
 #[path = "http/checks.rs"]
 mod checks;
+#[path = "http/codings.rs"]
+mod codings;
 #[path = "http/conditions.rs"]
 mod conditions;
 #[path = "http/decisions.rs"]

@@ -311,6 +311,9 @@ fn what_happened_is_in_the_metrics() {
     }
 }
 
+/// A trace that requests are a part of.
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+
 #[test]
 fn the_log_tells_of_requests_and_not_of_what_was_sent() {
     let folder = Folder::new();
@@ -322,6 +325,7 @@ fn the_log_tells_of_requests_and_not_of_what_was_sent() {
             .agent
             .post(format!("{}{path}", server.url))
             .header("X-Request-Id", id)
+            .header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))
             .header(key.0, key.1);
         answer(request.content_type("text/plain").send(body))
     };
@@ -340,6 +344,7 @@ fn the_log_tells_of_requests_and_not_of_what_was_sent() {
     check("/Zanzibarquartz?key=hushhush", "my-id-3", &text);
 
     let log = server.stop();
+    assert!(log.matches(TRACE).count() >= 4, "{log}");
     for secret in ["Zanzibarquartz", "hushhush", "Unheard", &text[20..40]] {
         assert!(!log.contains(secret), "{secret} in {log}");
     }

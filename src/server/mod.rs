@@ -16,6 +16,7 @@ mod batch;
 mod books;
 mod calls;
 mod checks;
+mod coding;
 mod connection;
 mod export;
 mod feed;

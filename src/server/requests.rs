@@ -18,6 +18,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use tracing::{Instrument, Span};
 
+use super::coding::Coding;
 use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
 use super::work::ProblemCode;
@@ -28,6 +29,8 @@ use lapidary_store::Actor;
 
 /// The longest client-supplied id that is accepted.
 const ID_BYTES: usize = 128;
+/// The place of a request in a trace of its client.
+const TRACEPARENT: &str = "traceparent";
 /// The log target of the access log.
 const ACCESS: &str = "lapidary::access";
 /// The route label of an unknown path.
@@ -50,6 +53,7 @@ pub(super) async fn observe(
     let anonymous = RefCell::new(Caller {
         client: of_address(request.peer_addr()),
         lane: Lane::Reads,
+        accepts: Coding::accepted(request.headers()),
     });
     let call = async { (next.call(request).await, caller()) };
     let (answered, by) = CALLER
@@ -83,6 +87,8 @@ pub(super) async fn observe(
 pub(super) struct Caller {
     pub(super) client: Client,
     pub(super) lane: Lane,
+    /// How it takes a compressed answer, if it does.
+    pub(super) accepts: Option<Coding>,
 }
 
 /// The client at an address, as far as is known without a key.
@@ -123,6 +129,7 @@ pub(super) fn caller() -> Caller {
     known.unwrap_or_else(|_| Caller {
         client: of_address(None),
         lane: Lane::Reads,
+        accepts: None,
     })
 }
 
@@ -187,6 +194,23 @@ fn request_id(headers: &HeaderMap) -> String {
     new_id(Timestamp::now()).to_string()
 }
 
+/// The id of the trace that the request is a part of, if its client says so (W3C Trace Context).
+fn trace_id(headers: &HeaderMap) -> Option<&str> {
+    let parent = headers.get(TRACEPARENT)?.to_str().ok()?;
+    let mut parts = parent.splitn(4, '-');
+    let mut part = |length: usize| {
+        let part = parts.next()?;
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (part.len() == length && part.bytes().all(is_hex)).then_some(part)
+    };
+    let (version, trace, span) = (part(2)?, part(32)?, part(16)?);
+    let is_valid = version != "ff"
+        && [trace, span]
+            .iter()
+            .all(|id| id.bytes().any(|byte| byte != b'0'));
+    is_valid.then_some(trace)
+}
+
 /// Logs and counts a request when dropped: once, whatever its outcome.
 struct AccessLine {
     span: Span,
@@ -208,7 +232,7 @@ impl AccessLine {
         let length = request.headers().get(CONTENT_LENGTH);
         Self {
             // At the highest level, so that a warning shows its request even if the log is limited to warnings.
-            span: tracing::error_span!("request", id),
+            span: tracing::error_span!("request", id, trace_id = trace_id(request.headers())),
             begun: Instant::now(),
             slow: request
                 .app_data::<Data<ServerState>>()
@@ -332,7 +356,29 @@ impl MessageBody for Observed {
 mod tests {
     use actix_web::http::header::{HeaderMap, HeaderValue};
 
-    use super::{REQUEST_ID, request_id};
+    use super::{REQUEST_ID, TRACEPARENT, request_id, trace_id};
+
+    #[test]
+    fn a_trace_is_known_by_its_id() {
+        let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+        let (zeros, long) = ("0".repeat(32), "0".repeat(16));
+        let table = [
+            (format!("00-{trace}-{span}-01"), true),
+            (format!("cc-{trace}-{span}-01-later"), true),
+            (format!("ff-{trace}-{span}-01"), false),
+            (format!("00-{zeros}-{span}-01"), false),
+            (format!("00-{trace}-{long}-01"), false),
+            (format!("00-{}-{span}-01", trace.to_uppercase()), false),
+            (format!("00-{trace}"), false),
+            (String::new(), false),
+        ];
+        for (given, is_valid) in table {
+            let mut headers = HeaderMap::new();
+            let given = HeaderValue::from_str(&given).unwrap();
+            headers.insert(TRACEPARENT.parse().unwrap(), given.clone());
+            assert_eq!(trace_id(&headers), is_valid.then_some(trace), "{given:?}");
+        }
+    }
 
     #[test]
     fn an_id_is_taken_over_if_it_does_no_harm() {

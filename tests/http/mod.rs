@@ -5,6 +5,7 @@ const ON_CLUSTER: bool = false;
 
 mod books;
 mod checks;
+mod codings;
 mod conditions;
 mod decisions;
 mod find;

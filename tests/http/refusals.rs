@@ -363,10 +363,16 @@ fn broken_and_compressed_bodies() {
         "broken_body",
         "chunks that are none",
     );
-    let gzip = [("Content-Type", "text/plain"), ("Content-Encoding", "gzip")];
+    let brotli = [("Content-Type", "text/plain"), ("Content-Encoding", "br")];
+    server.send("POST", "/v1/checks", &brotli, b"\x0b").problem(
+        415,
+        "unknown_content_encoding",
+        "br",
+    );
+    let lines = [("Content-Type", NDJSON), ("Content-Encoding", "gzip")];
     server
-        .send("POST", "/v1/checks", &gzip, b"\x1f\x8b")
-        .problem(415, "unknown_content_encoding", "gzip");
+        .send("POST", "/v1/checks:batch", &lines, b"\x1f\x8b")
+        .problem(415, "unknown_content_encoding", "a stream");
     let identity = [
         ("Content-Type", "text/plain"),
         ("Content-Encoding", "identity"),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, ETAG, HeaderValue,
-    LOCATION, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, ETAG,
+    HeaderValue, LOCATION, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::mime;
 use actix_web::web::Data;
@@ -13,6 +13,7 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
 use tracing::Span;
 
+use crate::server::coding::Coding;
 use crate::server::memory::Memory;
 use crate::server::outgoing::{Outgoing, PIECE};
 use crate::server::problem::Problem;
@@ -30,6 +31,8 @@ pub(crate) struct Answer {
     status: StatusCode,
     /// The content and its type, if any.
     shown: Option<(ContentType, Vec<u8>)>,
+    /// How the content is compressed, if it is.
+    coding: Option<Coding>,
     /// The language of its sentences, if the client could choose it.
     language: Option<Language>,
     /// The code of the problem that it is, if it is one.
@@ -50,6 +53,7 @@ impl Answer {
         Self {
             status,
             shown,
+            coding: None,
             language: None,
             problem: None,
             filed: None,
@@ -158,6 +162,17 @@ impl Answer {
         }
     }
 
+    /// Compressed, if that is worthwhile. A tag names an answer as it is, so one that has a tag stays so.
+    fn compressed(mut self, coding: Coding) -> Self {
+        if let (Some((_, body)), None) = (&mut self.shown, &self.version)
+            && let Some(encoded) = coding.encoded(body)
+        {
+            *body = encoded;
+            self.coding = Some(coding);
+        }
+        self
+    }
+
     /// Says in which language its sentences are.
     pub(crate) fn in_language(self, language: Language) -> Self {
         Self {
@@ -186,12 +201,14 @@ where
 {
     let catalogue = Arc::clone(&state.catalogue);
     let (request, by) = (Span::current(), requests::caller());
-    let actor = by.actor();
+    let (actor, accepts) = (by.actor(), by.accepts);
     let turns = &state.turns;
     let turn = turns.take(by.lane, by.client, Patience::Refusable, move || {
-        request.in_scope(|| job(&catalogue, actor))
+        let answer = request.in_scope(|| job(&catalogue, actor))?;
+        Ok(accepts.into_iter().fold(answer, Answer::compressed))
     });
-    turn.await??.response(&state.memory)
+    let answer: Result<Answer, Problem> = turn.await?;
+    answer?.response(&state.memory)
 }
 
 impl Answer {
@@ -199,6 +216,7 @@ impl Answer {
         let Self {
             status,
             shown,
+            coding,
             language,
             problem,
             filed,
@@ -216,12 +234,15 @@ impl Answer {
                     ));
                 }
                 response
-                    .insert_header((VARY, "accept"))
+                    .insert_header((VARY, "accept, accept-encoding"))
                     .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
                 // An answer is for the key that it was given to; no cache on the way shows it to others.
                 response
                     .insert_header((CACHE_CONTROL, "no-store"))
                     .insert_header(kind);
+                if let Some(coding) = coding {
+                    response.insert_header((CONTENT_ENCODING, coding.as_str()));
+                }
                 if body.len() <= PIECE {
                     response.body(body)
                 } else {

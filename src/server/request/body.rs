@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use actix_web::error::PayloadError;
-use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
+use actix_web::http::header::CONTENT_LENGTH;
 use actix_web::web::Payload;
 use actix_web::{HttpMessage, HttpRequest, rt};
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use crate::server::ServerState;
+use crate::server::coding::{self, Coding};
 use crate::server::forms::{self, FORM_DATA, Form, FormPart};
 use crate::server::memory::Room;
 use crate::server::problem::{Problem, excerpt};
@@ -394,7 +395,7 @@ async fn read(
     state: &ServerState,
     limit: usize,
 ) -> Result<Sent, Problem> {
-    refuse_compressed(request)?;
+    let coding = Coding::of(request.headers())?;
     let limit = limit.min(state.max_body);
     let declared = request
         .headers()
@@ -428,10 +429,20 @@ async fn read(
         }
         sent.bytes.extend_from_slice(&chunk);
     }
-    if sent.bytes.len() > SMALL {
-        is_work_of(Lane::Heavy);
-    }
-    Ok(sent)
+    let Some(coding) = coding else {
+        if sent.bytes.len() > SMALL {
+            is_work_of(Lane::Heavy);
+        }
+        return Ok(sent);
+    };
+    // However short it is, it may be the beginning of much.
+    is_work_of(Lane::Heavy);
+    let (by, is_max_body) = (caller(), limit == state.max_body);
+    let decode = move || coding.decoded(&sent, limit, is_max_body);
+    let turn = state
+        .turns
+        .take(by.lane, by.client, Patience::Refusable, decode);
+    turn.await?
 }
 
 /// The transfer speed to or from a client. Only the time spent waiting for the client counts.
@@ -484,15 +495,15 @@ impl Pace {
     }
 }
 
+/// Refuses a stream that is compressed: its lines are answered while it is sent.
 fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
-    match request.headers().get(CONTENT_ENCODING) {
-        Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            let detail = "bodies with a Content-Encoding are not supported; send it uncompressed";
-            let problem = Problem::new(ErrorCode::UnknownContentEncoding, detail);
-            Err(problem.with(ACCEPT_ENCODING, "identity"))
-        }
-        _ => Ok(()),
+    if Coding::of(request.headers())?.is_none() {
+        return Ok(());
     }
+    Err(coding::unknown(
+        "a stream is not taken with a Content-Encoding; send it uncompressed",
+        "identity",
+    ))
 }
 
 /// The refusal of a body, or of a line of a stream, that is larger than its limit, which may be the setting `max-body`.
