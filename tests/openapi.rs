@@ -340,3 +340,35 @@ fn every_schema_says_what_it_is_of() {
         })
     );
 }
+
+/// A generated client knows where to send its calls, how to send its key, which codes there are, and what it is sent.
+#[test]
+fn a_client_can_be_generated_from_it() {
+    let api: Value = serde_json::from_str(&openapi()).expect("JSON");
+    assert_eq!(api["servers"], json!([{ "url": "/" }]));
+    assert_eq!(
+        api["webhooks"]["book.matched"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+            ["$ref"],
+        "#/components/schemas/WebhookEvent"
+    );
+    let codes = &api["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
+    assert!(
+        codes
+            .as_array()
+            .is_some_and(|codes| codes.contains(&json!("no_such_book")))
+    );
+    for (path, calls) in api["paths"].as_object().expect("paths") {
+        for (method, call) in calls.as_object().expect("calls") {
+            let security = call["security"].as_array().expect("a list");
+            assert!(!security.contains(&json!({})), "{method} {path}");
+            for (status, answer) in call["responses"].as_object().expect("answers") {
+                let is_new = ["201", "202"].contains(&status.as_str());
+                assert_eq!(
+                    answer["headers"]["Location"].is_object(),
+                    is_new,
+                    "{method} {path}: {status}"
+                );
+            }
+        }
+    }
+}

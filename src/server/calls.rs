@@ -213,6 +213,17 @@ impl Call {
         self
     }
 
+    /// The answers so far have this header, too.
+    pub(super) fn header(mut self, name: &str, about: &str) -> Self {
+        for response in self.operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response {
+                let header = RefOr::T(described(about));
+                response.headers.insert(name.to_owned(), header);
+            }
+        }
+        self
+    }
+
     /// The call takes `Idempotency-Key`.
     pub(super) fn once(mut self) -> Self {
         let schema = text_schema().min_length(Some(16)).max_length(Some(255));
@@ -265,7 +276,7 @@ fn header_of(name: &str, about: &str, schema: ObjectBuilder) -> Parameter {
 }
 
 /// A header of an answer.
-fn described(about: &str) -> Header {
+pub(super) fn described(about: &str) -> Header {
     let mut header = Header::new(text_schema());
     header.description = Some(about.to_owned());
     header

@@ -55,6 +55,7 @@ pub(super) fn calls() -> Vec<Call> {
                 form_of_file(),
             ])
             .answers(200, "The report", [json::<Report>(), text("text/html")])
+            .header("Content-Location", "The entry of the report, if it was filed; the same for a repeated request")
             .once(),
         Call::new(Post, "/copyright_check_by_gems/", Needs::CheckUnlessOpen, check_by_gems)
             .named("check_by_gems", "Check gems posted as a form by existing clients")

@@ -6,24 +6,46 @@ mod tests;
 use std::sync::LazyLock;
 
 use actix_web::HttpResponse;
-use utoipa::openapi::path::HttpMethod::Get;
+use utoipa::openapi::path::HttpMethod::{self, Get};
 use utoipa::openapi::path::{Operation, PathItem, Paths};
+use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, ResponseBuilder,
+    Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, Required, ResponseBuilder, Server,
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::access::Needs;
 use super::calls::{self, Body, Call};
 use super::routes;
-use lapidary_catalogue::api::Problem;
+use lapidary_catalogue::api::{Problem, WebhookEvent};
 
 /// The name of the answer of a call that failed.
 const PROBLEM: &str = "Problem";
+
+/// How events are signed.
+const SIGNED: &str = "Signed with the secret of the webhook (Standard Webhooks): `webhook-id`, `webhook-timestamp` and \
+                      `webhook-signature`. An event that is sent again has the same id.";
+
+/// The headers of a problem.
+const OF_PROBLEMS: [(&str, &str); 4] = [
+    (
+        "Retry-After",
+        "After how many seconds to send the request again (429, 503)",
+    ),
+    (
+        "RateLimit-Remaining",
+        "How many requests the limit of the key still allows, if it has one",
+    ),
+    ("WWW-Authenticate", "How to send a key (401)"),
+    (
+        "X-Request-Id",
+        "The id of the request, by which it is in the log",
+    ),
+];
 
 /// How a key is sent.
 const SCHEMES: [&str; 2] = ["bearer", "key"];
@@ -66,9 +88,41 @@ fn document() -> OpenApi {
         }
     }
     let mut api = OpenApi::new(info(), paths);
+    let event = calls::json::<WebhookEvent>();
+    components.schemas.extend(event.schemas.clone());
+    api.servers = Some(vec![Server::new("/")]);
+    api.webhooks = Some(webhooks(event));
     api.components = Some(components);
     api.tags = Some(tags);
     api
+}
+
+/// What the server sends itself.
+fn webhooks(event: Body) -> Paths {
+    let request = RequestBodyBuilder::new()
+        .required(Some(Required::True))
+        .content(event.kind, event.content)
+        .build();
+    let answer =
+        ResponseBuilder::new().description("The event is taken; otherwise it is sent again");
+    let mut operation = Operation::new();
+    operation.operation_id = Some("book_matched".to_owned());
+    operation.summary =
+        Some("A book that was added to the library of a webhook matches others".to_owned());
+    operation.description = Some(SIGNED.to_owned());
+    operation.tags = Some(vec!["webhooks".to_owned()]);
+    operation.request_body = Some(request.into());
+    operation
+        .responses
+        .responses
+        .insert("2XX".to_owned(), answer.build().into());
+    operation.security = Some(Vec::new());
+    let mut paths = Paths::new();
+    paths.paths.insert(
+        "book.matched".to_owned(),
+        PathItem::new(HttpMethod::Post, operation),
+    );
+    paths
 }
 
 fn info() -> Info {
@@ -80,7 +134,8 @@ fn info() -> Info {
         .description(Some(
             "Finds the books that share passages with a text, shows which passages and how much they share, and says \
              whether the text may be published\n\nEvery call has an example that can be executed as it stands, once \
-             `put_book` has added the book of the examples. Those of keys need a key: `make_key` makes one.",
+             `put_book` has added the book of the examples. Those of keys need a key: `make_key` makes one. Without keys, a \
+             server takes every call of its own machine without one.",
         ))
         .license(Some(license))
         .build()
@@ -102,10 +157,13 @@ fn components() -> Components {
         content,
         schemas,
     } = calls::json::<Problem>().with_type("application/problem+json");
-    let problem = ResponseBuilder::new()
+    let mut problem = ResponseBuilder::new()
         .description("A problem (RFC 9457)")
-        .content(kind, content)
-        .build();
+        .content(kind, content);
+    for (name, about) in OF_PROBLEMS {
+        problem = problem.header(name, calls::described(about));
+    }
+    let problem = problem.build();
     components
         .responses
         .insert(PROBLEM.to_owned(), problem.into());
@@ -132,10 +190,8 @@ fn operation(call: Call, tag: &str) -> Operation {
         Needs::Ingest | Needs::AnyIngest => &["ingest"],
         Needs::Admin => &["admin"],
     };
-    // If the catalogue has no keys, none is needed.
-    let none = SecurityRequirement::default();
     let keys = SCHEMES.map(|scheme| SecurityRequirement::new(scheme, role.iter().copied()));
-    operation.security = Some([none].into_iter().chain(keys).collect());
+    operation.security = Some(keys.into());
     operation
 }
 

@@ -209,7 +209,7 @@ impl Reference {
 
 fn role(security: &Value) -> &'static str {
     match items(security)
-        .get(1)
+        .first()
         .map(|scheme| text(&scheme["bearer"][0]))
     {
         None => "Needs no key.",

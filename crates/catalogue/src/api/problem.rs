@@ -1,7 +1,10 @@
 //! Why a call failed.
 
+use lapidary_common::error::{ErrorCode, ErrorKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::Object;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::Report;
 
@@ -18,6 +21,7 @@ pub struct Problem {
     /// What happened, and what to do.
     pub detail: String,
     /// A stable code for programs.
+    #[schema(schema_with = codes)]
     pub code: String,
     /// The id of the request, to find it in the server's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,4 +29,19 @@ pub struct Problem {
     /// For `matches`: the report of the check that refused the book.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Box<Report>>,
+}
+
+/// The codes, without those of folders that only commands name.
+fn codes() -> Object {
+    let codes = ErrorCode::ALL.iter().filter(|code| {
+        let kind = code.kind();
+        !matches!(kind, ErrorKind::Folder | ErrorKind::InUse)
+    });
+    let mut codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
+    codes.sort_unstable();
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some("A stable code for programs."))
+        .enum_values(Some(codes))
+        .build()
 }
