@@ -340,7 +340,7 @@ fn the_limit_holds_for_every_way_of_sending() {
 }
 
 #[test]
-fn broken_and_compressed_bodies() {
+fn broken_bodies() {
     let server = Running::start();
     let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
     for body in [
