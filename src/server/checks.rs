@@ -85,12 +85,13 @@ async fn check(
     }
     work(&state, move |catalogue| {
         let once = named.map(|named| named.begin(body.bytes(), catalogue, catalogue.actor()));
+        let once = once.transpose()?;
         let mut asked = asked(body, &parameters)?;
         asked.options = catalogue.asking(asked.options)?;
         asked.options.language = language;
         let text = asked.query.as_text();
         asked.room.grow_for(text, catalogue)?;
-        let mut report = match once.transpose()? {
+        let mut report = match once {
             None => catalogue.decisions().check(&asked.query, &asked.options)?,
             Some(once) => {
                 let editor = catalogue.clone().on(Arc::new(Terms::default().once(once)));
