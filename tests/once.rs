@@ -1,6 +1,6 @@
 //! Requests that take effect once, although their clients send them again after the server was killed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::thread::{scope, sleep};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::common::cluster::Nodes;
 use crate::common::{Folder, Random, Server, command, prose};
 
 /// How many requests of each kind are made, and the longest time until the server is killed, in microseconds.
-const ROUNDS: u64 = 8;
+const ROUNDS: u64 = 5;
 const LONGEST: u64 = 30_000;
 
 /// A client that has an administrator's key.
@@ -141,7 +141,7 @@ fn leaves_one_of_each(start: &dyn Fn() -> Server) {
         secret: boss["secret"].as_str().expect("a secret").to_owned(),
         ..nobody
     };
-    let mut jobs = Vec::new();
+    let mut jobs = BTreeSet::new();
     for round in 0..ROUNDS {
         let shop = json!({ "name": format!("shop{round}"), "role": "check" });
         let text = prose(round, 300);
@@ -189,7 +189,7 @@ fn leaves_one_of_each(start: &dyn Fn() -> Server) {
                 request.path
             );
         }
-        jobs.push(answers[3]["id"].clone());
+        jobs.extend(answers[3]["id"].as_u64());
     }
     let keys = client.get(&server.url, "/v1/keys?limit=1000");
     let mut by_name = BTreeMap::<&str, u64>::new();
@@ -208,14 +208,11 @@ fn leaves_one_of_each(start: &dyn Fn() -> Server) {
         entries["decisions"].as_array().map(Vec::len),
         Some(2 * ROUNDS as usize)
     );
+    // A job that a kill interrupted goes on when another like it is asked for. No request began one that nobody knows of.
     let listed = client.get(&server.url, "/v1/jobs?limit=1000");
-    let listed: Vec<Value> = listed["jobs"]
-        .as_array()
-        .expect("jobs")
-        .iter()
-        .map(|job| job["id"].clone())
-        .collect();
-    assert_eq!(listed, jobs.into_iter().rev().collect::<Vec<_>>());
+    let listed = listed["jobs"].as_array().expect("jobs").iter();
+    let listed: BTreeSet<u64> = listed.filter_map(|job| job["id"].as_u64()).collect();
+    assert_eq!(listed, jobs);
 }
 
 #[test]
