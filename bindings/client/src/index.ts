@@ -138,6 +138,11 @@ export class Client {
     }
   }
 
+  /** What the key permits, and what the server offers. */
+  me(): Promise<Schemas["Me"]> {
+    return this.#json("GET", "/v1/me");
+  }
+
   /** Checks `text` or `gems`. */
   check(question: Schemas["Check"]): Promise<Report> {
     return this.#send("POST", "/v1/checks", question);
@@ -255,6 +260,11 @@ export class Client {
   /** A job. */
   job(id: number): Promise<Schemas["Job"]> {
     return this.#json("GET", pathOf("jobs", id));
+  }
+
+  /** Cancels a job. It ends soon after. */
+  cancelJob(id: number): Promise<Schemas["Job"]> {
+    return this.#json("POST", pathOf("jobs", id, "cancel"));
   }
 
   /** All jobs, the newest first. */

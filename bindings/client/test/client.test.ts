@@ -104,13 +104,26 @@ test("decisions", async () => {
   assert.deepEqual((await all(client.decisions({ digest: decision.digest }))).map(({ ruling }) => ruling), ["checked", "refused"]);
 });
 
-test("jobs", async () => {
-  const { id } = await client.startJob({ kind: "verify" });
+async function endOf(id: number): Promise<Schemas["Job"]> {
   let job;
   do job = await client.job(id);
   while (job.state === "running");
-  assert.equal(job.state, "done");
+  return job;
+}
+
+test("jobs", async () => {
+  const { id } = await client.startJob({ kind: "verify" });
+  assert.equal((await endOf(id)).state, "done");
   assert.ok((await all(client.jobs())).some((one) => one.id === id));
+});
+
+test("a job is cancelled", async () => {
+  // It waits for texts, which nobody sends.
+  await client.putBook("jobs", "1", { rights: "free", text: prose(5) });
+  const { id } = await client.startJob({ kind: "reindex", recipe: "hardened-fine", from: "sources" });
+  assert.equal((await client.cancelJob(id)).id, id);
+  assert.equal((await endOf(id)).state, "cancelled");
+  await assert.rejects(client.cancelJob(id), refused("job_ended"));
 });
 
 /** The URL of a server that answers in this way until the test ends. */
@@ -183,6 +196,11 @@ test("who reads answers slowly gets them all", async (context) => {
     lines.push(line);
   }
   assert.deepEqual(lines, answers.map((_, i) => i + 1));
+});
+
+test("a key is told what it permits", async () => {
+  const { name, role, libraries } = await client.me();
+  assert.deepEqual([name, role, libraries], ["client", "admin", []]);
 });
 
 test("any other call, and a wrong key", async () => {

@@ -155,6 +155,17 @@ class Administration(OfServer):
         self.assertEqual(job["state"], "done")
         self.assertIn(job, list(self.client.jobs()))
 
+    def test_a_job_is_cancelled(self) -> None:
+        # It waits for texts, which nobody sends.
+        self.put("1", 22)
+        id = self.client.start_job({"kind": "reindex", "recipe": "hardened-fine", "from": "sources"})["id"]
+        self.assertEqual(self.client.cancel_job(id)["id"], id)
+        while (job := self.client.job(id))["state"] == "running":
+            pass
+        self.assertEqual(job["state"], "cancelled")
+        with self.assertRaisesRegex(ApiError, "409 job_ended"):
+            self.client.cancel_job(id)
+
     def test_webhooks(self) -> None:
         came: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
 
@@ -183,6 +194,10 @@ class Administration(OfServer):
 
     def test_any_call(self) -> None:
         self.assertEqual(self.client.request("GET", "/healthz").json()["status"], "ok")
+
+    def test_what_the_key_permits(self) -> None:
+        me = self.client.me()
+        self.assertEqual((me["name"], me["role"], me["libraries"]), ("python", "admin", []))
 
     def test_the_key_is_that_of_the_environment(self) -> None:
         with mock.patch.dict(os.environ, LAPIDARY_KEY=self.server.key), Client(self.server.url) as client:

@@ -83,6 +83,11 @@ class AsyncClient:
                 yield answer
             before += len(piece)
 
+    async def me(self) -> models.Me:
+        """What the key permits, and what the server offers."""
+        me: models.Me = await self._json("GET", "/v1/me")
+        return me
+
     # Checks
 
     async def check(self, file: bytes | Path | None = None, /, **question: Unpack[models.Check]) -> models.Report:
@@ -221,6 +226,11 @@ class AsyncClient:
     async def job(self, id: int) -> models.Job:
         """A job."""
         job: models.Job = await self._json("GET", path_of("jobs", id))
+        return job
+
+    async def cancel_job(self, id: int) -> models.Job:
+        """Cancels a job. It ends soon after."""
+        job: models.Job = await self._json("POST", path_of("jobs", id, "cancel"))
         return job
 
     def jobs(self) -> AsyncIterator[models.Job]:
