@@ -61,7 +61,7 @@ enum GemsFrom {
 pub(super) struct DropRecipeArgs {
     #[command(flatten)]
     target: Target,
-    /// The recipe's name, as shown by `lapidary stats`
+    /// The recipe's name, as shown by `lapidary stats`, or hardened@secret for the one of an older secret
     recipe: RecipeName,
 }
 

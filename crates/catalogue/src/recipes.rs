@@ -96,15 +96,18 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         with_secret(&Recipe::named(public, None)?, &secret)
     }
 
-    /// The name of the recipe to drop. `hardened@secret` is the only one so called that is not the default.
+    /// The name of the recipe to drop. `hardened@secret` is the only ready one so called that is not the default, or else the
+    /// default.
     pub(super) fn dropped(&self, name: &RecipeName) -> RecipeName {
-        let known = self.all();
-        let mut others = known
-            .iter()
-            .skip(1)
-            .filter(|recipe| is_called(recipe, name));
-        match (others.next(), others.next()) {
-            (Some(only), None) => only.name().clone(),
+        let snapshot = self.0.store.snapshot();
+        let known = snapshot.recipes();
+        let called = |recipe: &&Recipe| is_called(recipe, name) && snapshot.is_ready(recipe.name());
+        let mut called: Vec<&Recipe> = known.iter().filter(called).collect();
+        if called.len() > 1 && called.first().copied() == known.first() {
+            called.remove(0);
+        }
+        match called[..] {
+            [only] => only.name().clone(),
             _ => name.clone(),
         }
     }
@@ -152,7 +155,11 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         set.or(default)
             .or_else(|| named(self.client_recipe().as_ref()))
             .or_else(|| fitting.next())
-            .or_else(|| known.iter().find(|recipe| recipe.secret().is_none()))
+            .or_else(|| {
+                known
+                    .iter()
+                    .find(|recipe| recipe.secret().is_none() && !recipe.is_signature())
+            })
     }
 
     /// The recipes of a check of a text, or of these gems: at least one. A new catalogue has none yet, so any answers.
@@ -198,10 +205,13 @@ impl CatalogueRecipes<Editor<'_>> {
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.all();
-        let recipes = match (recipes, known.is_empty()) {
-            ([], false) => return Ok(known),
-            ([], true) => return self.begin(),
-            (named, _) => named,
+        let has_none = known.iter().all(|recipe| recipe.secret().is_some());
+        let recipes = match recipes {
+            [] if known.is_empty() => return self.begin(),
+            // Whoever began it was stopped.
+            [] if has_none && self.0.store.snapshot().libraries()?.is_empty() => &public(),
+            [] => return Ok(known),
+            named => named,
         };
         self.0.feeding.alone(|| self.add(recipes))
     }
