@@ -162,8 +162,9 @@ impl Decisions<Editor<'_>> {
         }
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
         let digest = query.digest();
-        // The day is part of what the answer depends on.
+        // The day is part of what the answer depends on. Others will see the report.
         let options = CheckOptions {
+            exactly: false,
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };

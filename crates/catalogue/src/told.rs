@@ -11,6 +11,8 @@ use lapidary_store::Record;
 
 /// Places begin and end at a multiple of so many bytes.
 const GRID: u64 = 512;
+/// A text of fewer bytes is told to have no gem.
+const TOO_SHORT: u64 = 64;
 
 /// What is told of gems of a recipe.
 #[derive(Clone, Copy)]
@@ -33,10 +35,10 @@ impl<'r> Told<'r> {
 
     /// The number of gems of a text of so many bytes.
     pub(super) fn gems(self, gems: u32, bytes: u64) -> u32 {
-        if self.is_exact() || gems == 0 {
+        if self.is_exact() {
             gems
         } else {
-            usual_gems(self.recipe, bytes)
+            told_of(self.recipe, bytes)
         }
     }
 
@@ -110,15 +112,23 @@ impl<'r> Told<'r> {
 pub(super) fn told_gems(book: &Record) -> BTreeMap<RecipeName, u32> {
     let told = book.gems.iter().map(|(recipe, gems)| {
         let gems = match recipe.without_secret() {
-            Some(_) | None if *gems == 0 => 0,
             None => *gems,
             Some(public) => public
                 .parse()
-                .map_or(0, |public| usual_gems(&public, book.bytes)),
+                .map_or(0, |public| told_of(&public, book.bytes)),
         };
         (recipe.clone(), gems)
     });
     told.collect()
+}
+
+/// The number of gems that a text of so many bytes is told to have.
+fn told_of(recipe: &Recipe, bytes: u64) -> u32 {
+    if bytes < TOO_SHORT {
+        0
+    } else {
+        usual_gems(recipe, bytes)
+    }
 }
 
 /// The usual number of gems of a text of so many bytes, at least one.

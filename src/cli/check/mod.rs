@@ -108,7 +108,8 @@ impl CheckArgs {
         Ok(CheckOptions {
             recipes: self.boundaries.recipes(self.recipes.as_ref())?,
             library: self.library.clone(),
-            exactly: true,
+            // A page is for others, too.
+            exactly: self.html.is_none(),
             limit: self.limit,
             detail: true,
             day: self.day,
