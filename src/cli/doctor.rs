@@ -35,7 +35,7 @@ use lapidary_operations::status::Diagnose;
 ///
 /// - `expired_key`, `expiring_key`: a key has expired, or does within 14 days
 ///
-/// - `probing_key`: a key has checked 25 versions of a text within a day
+/// - `probing_key`: a key has checked 50 texts within a day that one book matches
 ///
 /// - `unstated_trust`: there are `ingest` keys for libraries of which nobody said whether they are trusted
 ///

@@ -134,7 +134,6 @@ pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
     child.wait_with_output().expect("the program ends").into()
 }
 
-/// Creates a key and returns its secret.
 /// Makes a catalogue without a secret.
 pub fn without_secret(data: &Path) {
     let catalogue = Catalogue::open_or_create(data).expect("a catalogue");
@@ -143,6 +142,7 @@ pub fn without_secret(data: &Path) {
     editor.recipes().ensure(&recipes).expect("recipes");
 }
 
+/// Creates a key and returns its secret.
 pub fn key(data: &Path, arguments: &str) -> String {
     let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
     made.out

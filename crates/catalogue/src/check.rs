@@ -106,7 +106,6 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 Asked::of_gems(gems, own.as_deref(), chosen.recipes)?
             }
         };
-        self.0.versions.count(&options.by, &asked);
         let checking = Checking {
             snapshot,
             asked: self.in_recipes(&asked.recipes),
@@ -119,6 +118,11 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             exactly: options.exactly,
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
+            decided_by: &|book| {
+                if !options.exactly {
+                    self.0.versions.note(&options.by, &asked, book);
+                }
+            },
         };
         let text = query.as_text();
         let report = Report {
@@ -157,6 +161,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             exactly: false,
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
+            decided_by: &|_| {},
         };
         checking.matches()
     }
@@ -174,6 +179,8 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             &record,
             &CheckOptions {
                 detail: true,
+                // Only administrators may ask.
+                exactly: true,
                 ..CheckOptions::default()
             },
         )? {
@@ -216,9 +223,10 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: today(),
-            exactly: false,
+            exactly: options.exactly,
             without: &BTreeSet::new(),
             is_left_out: &|number, _| number == book,
+            decided_by: &|_| {},
         };
         checking.report(options).map(Some)
     }

@@ -69,6 +69,8 @@ pub(super) struct Checking<'a> {
     pub(super) without: &'a BTreeSet<Library>,
     /// Whether to leave out a book, such as the one that is being checked.
     pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
+    /// Gets the book behind the verdict of a report.
+    pub(super) decided_by: &'a dyn Fn(BookNo),
 }
 
 /// A query in one recipe.
@@ -596,7 +598,10 @@ impl Answering<'_> {
         let mut covering = Covering::new(self.in_recipes[0].asked, self.checking);
         let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
         let e_value = match &decisive {
-            Some(decisive) => self.e_value_of_verdict(decisive, &matches)?,
+            Some(decisive) => {
+                (self.checking.decided_by)(decisive.number);
+                self.e_value_of_verdict(decisive, &matches)?
+            }
             None => None,
         };
         self.cover(&hidden, &mut covering)?;

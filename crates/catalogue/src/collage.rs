@@ -70,6 +70,7 @@ pub(super) fn quarantine_of(
         exactly: false,
         without: &without,
         is_left_out: &|_, outline| deciding.informs(outline).is_some(),
+        decided_by: &|_| {},
     };
     let works = checking.shared_works(&|recipe| passages(recipe, has_text).fewest() as usize)?;
     let quarantine = Quarantine {

@@ -264,12 +264,12 @@ fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Findi
     ))
 }
 
-/// Of a key that checks many versions of a text.
+/// Of a key that checks many texts that one book matches.
 fn of_versions(key: &str) -> Finding {
     Finding::new(
         ProbingKey,
         format!(
-            "the key {} has checked {MANY} versions of a text within a day",
+            "the key {} has checked {MANY} texts within a day that one book matches",
             quoted(key)
         ),
         "whoever looks for edits after which a copy is not found any more does that",

@@ -216,7 +216,6 @@ pub(super) fn admit(
     prepared: Prepared,
     gated: &Gated,
 ) -> Result<Verdict, CatalogueError> {
-    editor.versions.count(&editor.actor, &gated.asked);
     let admission = Admission {
         editor,
         key: prepared.record().key.clone(),
@@ -324,6 +323,7 @@ impl<'a> Admission<'a> {
                 .deciding_for(&*snapshot, editor.own_libraries()?)?,
         );
         let [asked, aside] = self.needed(&*snapshot, &deciding)?;
+        let has_secret = editor.authority()? == Authority::Administrator;
         let checking = Checking {
             snapshot: &*snapshot,
             asked,
@@ -333,13 +333,18 @@ impl<'a> Admission<'a> {
             allowances: &allowances,
             deciding: &deciding,
             day,
-            exactly: editor.authority()? == Authority::Administrator,
+            exactly: has_secret,
             without: &BTreeSet::new(),
             is_left_out: &|number, outline| {
                 let rights = outline.standing.rights_on(day, outline.rights);
                 own == Some(number)
                     || rights != Rights::Forbidden
                         && gated.gate.excludes(key, &outline.library, &outline.id)
+            },
+            decided_by: &|book| {
+                if !has_secret {
+                    editor.versions.note(&editor.in_line(), &gated.asked, book);
+                }
             },
         };
         let verdict = checking.verdict()?;

@@ -35,7 +35,7 @@ pub enum Concern {
     ExpiredKey,
     /// A key expires soon.
     ExpiringKey,
-    /// A key checks many versions of a text, as whoever looks for edits that hide a copy.
+    /// A key checks many texts that one book matches, as whoever looks for edits that hide a copy.
     ProbingKey,
     /// Nobody said whether the libraries of some ingest keys are trusted.
     UnstatedTrust,
