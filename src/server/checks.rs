@@ -85,28 +85,36 @@ async fn check(
     }
     work(&state, move |catalogue| {
         let once = named.map(|named| named.begin(body.bytes(), catalogue, catalogue.actor()));
-        let once = once.transpose()?;
-        let mut asked = asked(body, &parameters)?;
-        asked.options = catalogue.asking(asked.options)?;
-        asked.options.language = language;
-        let text = asked.query.as_text();
-        asked.room.grow_for(text, catalogue)?;
-        let mut report = match once {
-            None => catalogue.decisions().check(&asked.query, &asked.options)?,
-            Some(once) => {
-                let editor = catalogue.clone().on(Arc::new(Terms::default().once(once)));
-                editor.decisions().check(&asked.query, &asked.options)?
-            }
-        };
-        locate(&mut report, &asked.query, &asked.headings);
-        let filed = report.filed.clone();
-        let answer = match &page {
-            Some(page) => Answer::page(page.render(catalogue, asked, report)?),
-            None => Answer::ok(&report)?,
-        };
-        Ok(answer.filed(filed).in_language(language))
+        let terms = Terms::default();
+        let terms = Arc::new(once.transpose()?.into_iter().fold(terms, Terms::once));
+        let editor = catalogue.clone().on(Arc::clone(&terms));
+        terms.keep_during(|| {
+            let asked = asked(body, &parameters)?;
+            reported(&editor, asked, language, page.as_ref())
+        })
     })
     .await
+}
+
+/// Checks what was asked, and answers with the report.
+fn reported(
+    editor: &Editor<'_>,
+    mut asked: CheckRequest,
+    language: Language,
+    page: Option<&ReportPage>,
+) -> Result<Answer, Problem> {
+    asked.options = editor.asking(asked.options)?;
+    asked.options.language = language;
+    let text = asked.query.as_text();
+    asked.room.grow_for(text, editor)?;
+    let mut report = editor.decisions().check(&asked.query, &asked.options)?;
+    locate(&mut report, &asked.query, &asked.headings);
+    let filed = report.filed.clone();
+    let answer = match page {
+        Some(page) => Answer::page(page.render(editor, asked, report)?),
+        None => Answer::ok(&report)?,
+    };
+    Ok(answer.filed(filed).in_language(language))
 }
 
 /// A report that is to be answered as a page.

@@ -88,7 +88,8 @@ fn answered<O: Operation>(
     }
     let terms = Terms::new(conditions::of_versions(condition));
     let terms = Arc::new(once.into_iter().fold(terms, Terms::once));
-    let answer = done::<O>(&session.on(Arc::clone(&terms)), path, input, own_path)?;
+    let session = session.on(Arc::clone(&terms));
+    let answer = terms.keep_during(|| done::<O>(&session, path, input, own_path))?;
     Ok(match terms.written() {
         Some(version) => answer.of_version(version.to_owned()),
         None => answer,

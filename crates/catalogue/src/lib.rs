@@ -144,7 +144,6 @@ pub struct Catalogue {
     follows: AtomicBool,
     feeding: feed_lock::FeedLock,
     versions: versions::CheckedVersions,
-    running_requests: once::RunningRequests,
 }
 
 impl Catalogue {
@@ -227,7 +226,6 @@ impl Catalogue {
             follows: AtomicBool::new(false),
             feeding: feed_lock::FeedLock::default(),
             versions: versions::CheckedVersions::default(),
-            running_requests: once::RunningRequests::default(),
         }
     }
 

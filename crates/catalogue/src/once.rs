@@ -3,9 +3,6 @@
 //! What a request creates is written together with its answer, in one step. A client that got no answer sends the request
 //! again, and gets that one. An answer can have a secret, so it is kept encrypted by the client's own key, which is not kept.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::put;
 use super::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{Action, Actor, RowChange, StoreError, Table};
-use lapidary_work::Lease;
+use lapidary_work::LeasedWork;
 
 /// How long an answer is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -47,43 +44,23 @@ fn time_key(at: Timestamp, name: &str) -> String {
     format!("{TIMES}{:0TIME_DIGITS$}{name}", at.as_millisecond())
 }
 
-/// The requests that are being answered by this process.
-#[derive(Default, Clone)]
-pub(super) struct RunningRequests(Arc<Mutex<HashSet<String>>>);
-
-/// A request of which nobody else does anything, until dropped.
-struct RunningRequest {
-    all: RunningRequests,
-    name: String,
-}
-
-impl RunningRequests {
-    /// Begins a request, unless it is running.
-    fn begin(&self, name: &str) -> Option<RunningRequest> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(name.to_owned()).then(|| RunningRequest {
-            all: self.clone(),
-            name: name.to_owned(),
-        })
-    }
-}
-
-impl Drop for RunningRequest {
-    fn drop(&mut self) {
-        let mut all = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.remove(&self.name);
-    }
-}
-
-/// A request that takes effect once.
+/// A request that takes effect once, of which nobody else does anything until this is dropped.
 pub struct OnceRequest {
+    /// What names it among those of all clients.
+    name: String,
     /// The client's key.
     key: String,
     digest: String,
     /// What was answered before, as JSON.
     answer: Option<Vec<u8>>,
-    lease: Lease,
-    running: RunningRequest,
+    work: LeasedWork,
+}
+
+impl OnceRequest {
+    /// Does `task`, and meanwhile keeps others from answering the request.
+    pub(super) fn keep_during<T>(&self, task: impl FnOnce() -> T) -> T {
+        self.work.keep_during(|| {}, || {}, task)
+    }
 }
 
 impl Catalogue {
@@ -98,10 +75,8 @@ impl Catalogue {
         digest: String,
     ) -> Result<OnceRequest, CatalogueError> {
         let name = blake3::hash(format!("{by}\n{key}").as_bytes()).to_string();
-        let running = self.running_requests.begin(&name);
-        let running = running.ok_or(CatalogueError::RequestRuns)?;
-        let lease = Lease::take(&self.store, &format!("request {name}"))?;
-        let lease = lease.ok_or(CatalogueError::RequestRuns)?;
+        let work = self.runner.begin(&format!("request {name}"))?;
+        let work = work.ok_or(CatalogueError::RequestRuns)?;
         let stored = self.stored_answer(&name)?;
         if stored
             .as_ref()
@@ -112,11 +87,11 @@ impl Catalogue {
         let answer =
             stored.map(|StoredAnswer { at, encrypted, .. }| encryption(key, at, encrypted));
         Ok(OnceRequest {
+            name,
             key: key.to_owned(),
             digest,
             answer,
-            lease,
-            running,
+            work,
         })
     }
 
@@ -189,7 +164,7 @@ impl Editor<'_> {
         let Some(once) = self.once() else {
             return Ok(Vec::new());
         };
-        let name = &once.running.name;
+        let name = &once.name;
         // Another server may have waited for the same lock as this one.
         if self.stored_answer(name)?.is_some() {
             return Err(CatalogueError::RequestRuns);
@@ -215,7 +190,7 @@ impl Editor<'_> {
         actions: &[Action],
     ) -> Result<(), StoreError> {
         match self.once() {
-            Some(once) => once.lease.apply_noting(&self.actor, changes, actions),
+            Some(once) => once.work.apply_noting(&self.actor, changes, actions),
             None => self.store.apply(&self.actor, changes, actions),
         }
     }
@@ -223,6 +198,8 @@ impl Editor<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::Terms;
     use crate::api::NewKey;

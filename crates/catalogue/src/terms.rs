@@ -46,6 +46,14 @@ impl Terms {
         }
     }
 
+    /// Does `task`. If the request takes effect once, nobody else answers it meanwhile.
+    pub fn keep_during<T>(&self, task: impl FnOnce() -> T) -> T {
+        match &self.once {
+            Some(once) => once.keep_during(task),
+            None => task(),
+        }
+    }
+
     /// The tag of the version that was written, if one was.
     #[must_use]
     pub fn written(&self) -> Option<&str> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use lapidary_store::{LeaseEnd, RowChange, Store, StoreError};
+use lapidary_store::{Action, Actor, LeaseEnd, RowChange, Store, StoreError};
 
 use crate::lease::LEASE;
 use crate::queue::{Slot, WorkKind, WorkQueue};
@@ -251,6 +251,19 @@ impl LeasedWork {
             stop.drop_it();
         }
         Ok(applied)
+    }
+
+    /// Changes rows and appends entries to the audit log, in one step.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if the work goes on elsewhere.
+    pub fn apply_noting(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError> {
+        self.lease.apply_noting(by, changes, actions)
     }
 
     /// Keeps the lease while `task` is done. `look` is called at once and every two seconds, and `stopped` as soon as the task
