@@ -11,8 +11,9 @@ use crate::common::cluster::Nodes;
 use crate::common::hook::Hook;
 use crate::common::watched::{Call, Stop, Watched};
 use crate::common::{Server, prose, run};
-use lapidary_catalogue::api::Outcome;
-use lapidary_catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry};
+use lapidary_catalogue::api::{MadeKey, NewKey, Outcome};
+use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry, OnceRequest, Terms};
 use lapidary_store::{Actor, BookKey, Rights};
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 use serde_json::{Value, json};
@@ -729,6 +730,82 @@ fn redis_with(store: &str, key: &str) -> redis::Connection {
         .map(connect)
         .find_map(|mut node| serves(&mut node).then_some(node))
         .expect("a node")
+}
+
+/// Two servers of a new catalogue, without their programs.
+fn catalogues() -> Option<[Catalogue; 2]> {
+    let address: ClusterAddress = catalogue()?.parse().unwrap();
+    Some([(); 2].map(|()| Catalogue::open_cluster(&address).unwrap()))
+}
+
+/// Begins the request that makes the key `shop`.
+fn begun(catalogue: &Catalogue) -> Result<OnceRequest, CatalogueError> {
+    let name = "0b9e4a52-7f6c-4c8e-9d43-1f2f3a4b5c6d";
+    catalogue.begin_once(&Actor::Local, name, String::new())
+}
+
+/// Makes the key `shop` on the terms of its request.
+fn shop(catalogue: &Catalogue, terms: &Arc<Terms>) -> MadeKey {
+    let editor = catalogue.by(Actor::Local).on(Arc::clone(terms));
+    editor.keys().add(NewKey::new("shop", Role::Check)).unwrap()
+}
+
+#[test]
+fn no_other_server_answers_a_request_that_takes_long() {
+    let Some([first, second]) = catalogues() else {
+        return;
+    };
+    let terms = Arc::new(Terms::default().once(begun(&first).unwrap()));
+    let made = scope(|scope| {
+        let made = scope.spawn(|| {
+            terms.keep_during(|| {
+                sleep(Duration::from_secs(12));
+                shop(&first, &terms)
+            })
+        });
+        // Longer than a lease lasts.
+        sleep(Duration::from_secs(11));
+        assert!(matches!(begun(&second), Err(CatalogueError::RequestRuns)));
+        made.join().unwrap()
+    });
+    drop(terms);
+    let again = Arc::new(Terms::default().once(begun(&second).unwrap()));
+    assert_eq!(shop(&second, &again), made);
+}
+
+/// The lease of a server that is stopped ends, but not its turn to change keys, if it takes that later.
+#[test]
+fn what_two_servers_answer_to_a_request_is_the_same() {
+    let Some([first, second]) = catalogues() else {
+        return;
+    };
+    let terms = Arc::new(Terms::default().once(begun(&first).unwrap()));
+    sleep(Duration::from_secs(11));
+    let later = Arc::new(Terms::default().once(begun(&second).unwrap()));
+    let made = shop(&first, &terms);
+    assert_eq!(shop(&second, &later), made);
+}
+
+#[test]
+fn named_requests_leave_no_leases() {
+    const REQUESTS: u64 = 20;
+    let Some(store) = catalogue() else { return };
+    let server = Server::start_on(&store);
+    for request in 0..REQUESTS {
+        let sent = agent()
+            .post(format!("{}/v1/keys", server.url))
+            .header("Idempotency-Key", format!("{request:016}"));
+        // One without a name is refused, and stores nothing.
+        let name = if request == 0 { "" } else { "shop" };
+        let answer = sent.send_json(json!({ "name": name, "role": "check" }));
+        assert!(answer.is_ok());
+    }
+    let leases = format!("{}{{meta}}leases", store.rsplit('/').next().unwrap());
+    let left: u64 = redis::cmd("HLEN")
+        .arg(&leases)
+        .query(&mut redis_with(&store, &leases))
+        .unwrap();
+    assert!(left < REQUESTS / 2, "{left} leases");
 }
 
 /// A server that is stopped between reading the keys and writing them, for longer than its turn, writes nothing afterwards.

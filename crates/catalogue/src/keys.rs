@@ -325,15 +325,15 @@ impl Keys<Editor<'_>> {
     /// # Errors
     /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
     pub fn add(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
-        if let Some(made) = self.0.answered_before()? {
-            return Ok(made);
-        }
         if let Some(wrong) = new.fault() {
             return Err(CatalogueError::BadKey(wrong));
         }
         // Statements about libraries are settings. Whoever takes both locks takes this one first.
         let _settings = self.0.changing_settings();
         let turn = self.changing()?;
+        if let Some(made) = self.0.answered_before()? {
+            return Ok(made);
+        }
         if self.known()?.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
         }
@@ -406,10 +406,10 @@ impl Keys<Editor<'_>> {
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+        let turn = self.changing()?;
         if let Some(made) = self.0.answered_before()? {
             return Ok(made);
         }
-        let turn = self.changing()?;
         self.expects_newest(name)?;
         let kept = self.known()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);

@@ -51,8 +51,6 @@ pub struct OnceRequest {
     /// The client's key.
     key: String,
     digest: String,
-    /// What was answered before, as JSON.
-    answer: Option<Vec<u8>>,
     work: LeasedWork,
 }
 
@@ -77,22 +75,25 @@ impl Catalogue {
         let name = blake3::hash(format!("{by}\n{key}").as_bytes()).to_string();
         let work = self.runner.begin(&format!("request {name}"))?;
         let work = work.ok_or(CatalogueError::RequestRuns)?;
-        let stored = self.stored_answer(&name)?;
-        if stored
-            .as_ref()
-            .is_some_and(|stored| stored.request != digest)
-        {
-            return Err(CatalogueError::OtherRequest);
-        }
-        let answer =
-            stored.map(|StoredAnswer { at, encrypted, .. }| encryption(key, at, encrypted));
-        Ok(OnceRequest {
+        let once = OnceRequest {
             name,
             key: key.to_owned(),
             digest,
-            answer,
             work,
-        })
+        };
+        self.answer_to(&once)?;
+        Ok(once)
+    }
+
+    /// What a request was answered before, as JSON, if it was made before.
+    fn answer_to(&self, once: &OnceRequest) -> Result<Option<Vec<u8>>, CatalogueError> {
+        let Some(stored) = self.stored_answer(&once.name)? else {
+            return Ok(None);
+        };
+        if stored.request != once.digest {
+            return Err(CatalogueError::OtherRequest);
+        }
+        Ok(Some(encryption(&once.key, stored.at, stored.encrypted)))
     }
 
     /// The answer of this name, if one is kept.
@@ -146,11 +147,15 @@ impl Editor<'_> {
         self.terms.as_ref()?.once.as_ref()
     }
 
-    /// What the request was answered before, if it was made before.
+    /// What the request was answered before, if it was made before. In a turn, this is also what another server answered that
+    /// had begun it and had the turn before.
     pub(super) fn answered_before<T: DeserializeOwned>(&self) -> Result<Option<T>, CatalogueError> {
-        let answer = self.once().and_then(|once| once.answer.as_deref());
-        let answer = answer.map(serde_json::from_slice).transpose();
-        answer.map_err(|_| CatalogueError::BadSetting {
+        let Some(once) = self.once() else {
+            return Ok(None);
+        };
+        let answer = self.answer_to(once)?;
+        let answer = answer.map(|answer| serde_json::from_slice(&answer));
+        answer.transpose().map_err(|_| CatalogueError::BadSetting {
             kind: Table::Requests.as_str(),
             name: String::new(),
         })
@@ -165,10 +170,6 @@ impl Editor<'_> {
             return Ok(Vec::new());
         };
         let name = &once.name;
-        // Another server may have waited for the same lock as this one.
-        if self.stored_answer(name)?.is_some() {
-            return Err(CatalogueError::RequestRuns);
-        }
         let at = Timestamp::now();
         // What the API answers always serializes.
         let json = serde_json::to_vec(answer).unwrap_or_default();

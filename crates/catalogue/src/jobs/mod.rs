@@ -115,11 +115,11 @@ pub fn start_job(
     by: &Editor<'_>,
     task: Task,
 ) -> Result<Job, CatalogueError> {
+    let jobs = catalogue.jobs();
+    let turn = catalogue.turn(&catalogue.jobs.starting, SETTINGS)?;
     if let Some(job) = by.answered_before()? {
         return Ok(job);
     }
-    let jobs = catalogue.jobs();
-    let turn = catalogue.turn(&catalogue.jobs.starting, SETTINGS)?;
     let stored = jobs.stored()?;
     let task = jobs.with_recipe(task, &stored)?;
     jobs.approve(&task)?;
