@@ -1,7 +1,8 @@
 //! Requests that take effect once, however often a client sends them (`Idempotency-Key`).
 //!
 //! What a request creates is written together with its answer, in one step. A client that got no answer sends the request
-//! again, and gets that one. An answer can have a secret, so it is kept encrypted by the client's own key, which is not kept.
+//! again, and gets that one. An answer can have a secret, so it is kept encrypted by the client's name of the request and by the
+//! secret of its access key. Neither is kept.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
@@ -48,8 +49,8 @@ fn time_key(at: Timestamp, name: &str) -> String {
 pub struct OnceRequest {
     /// What names it among those of all clients.
     name: String,
-    /// The client's key.
-    key: String,
+    /// What its answer is encrypted by.
+    passphrase: String,
     digest: String,
     work: LeasedWork,
 }
@@ -62,23 +63,25 @@ impl OnceRequest {
 }
 
 impl Catalogue {
-    /// Begins a request that takes effect once. `key` is the client's name for it, `digest` that of all that it asks for.
+    /// Begins a request that takes effect once. `key` is the client's name for it, `secret` that of the client's access key, if
+    /// it has one, and `digest` that of all that it asks for.
     ///
     /// # Errors
-    /// [`CatalogueError::RequestRuns`]; [`CatalogueError::OtherRequest`] if the key was sent with another request.
+    /// [`CatalogueError::RequestRuns`]; [`CatalogueError::OtherRequest`] if the key was sent with another request or secret.
     pub fn begin_once(
         &self,
         by: &Actor,
         key: &str,
-        digest: String,
+        secret: &str,
+        digest: &str,
     ) -> Result<OnceRequest, CatalogueError> {
         let name = blake3::hash(format!("{by}\n{key}").as_bytes()).to_string();
         let work = self.runner.begin(&format!("request {name}"))?;
         let work = work.ok_or(CatalogueError::RequestRuns)?;
         let once = OnceRequest {
             name,
-            key: key.to_owned(),
-            digest,
+            passphrase: format!("{secret}\n{key}"),
+            digest: blake3::hash(format!("{secret}\n{digest}").as_bytes()).to_string(),
             work,
         };
         self.answer_to(&once)?;
@@ -93,7 +96,11 @@ impl Catalogue {
         if stored.request != once.digest {
             return Err(CatalogueError::OtherRequest);
         }
-        Ok(Some(encryption(&once.key, stored.at, stored.encrypted)))
+        Ok(Some(encryption(
+            &once.passphrase,
+            stored.at,
+            stored.encrypted,
+        )))
     }
 
     /// The answer of this name, if one is kept.
@@ -129,12 +136,12 @@ fn name_of_long_ago(time: &[u8]) -> Option<&str> {
     is_over(at.parse().ok()?).then_some(name)
 }
 
-/// Encrypts an answer, or decrypts it. The time makes it unlike a former one for the same key.
-fn encryption(key: &str, at: Timestamp, mut answer: Vec<u8>) -> Vec<u8> {
+/// Encrypts an answer, or decrypts it. The time makes it unlike a former one for the same request.
+fn encryption(passphrase: &str, at: Timestamp, mut answer: Vec<u8>) -> Vec<u8> {
     let mut stream = vec![0; answer.len()];
     let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
     hasher.update(&at.as_nanosecond().to_le_bytes());
-    hasher.update(key.as_bytes());
+    hasher.update(passphrase.as_bytes());
     hasher.finalize_xof().fill(&mut stream);
     for (byte, key) in answer.iter_mut().zip(stream) {
         *byte ^= key;
@@ -176,7 +183,7 @@ impl Editor<'_> {
         let stored = StoredAnswer {
             request: once.digest.clone(),
             at,
-            encrypted: encryption(&once.key, at, json),
+            encrypted: encryption(&once.passphrase, at, json),
         };
         let mut changes = self.forget_answers()?;
         changes.push(put(Table::Requests, format!("{ANSWERS}{name}"), &stored));
@@ -203,16 +210,17 @@ mod tests {
 
     use super::*;
     use crate::Terms;
-    use crate::api::NewKey;
+    use crate::api::{MadeKey, NewKey};
     use crate::permission::Role;
 
     const KEY: &str = "0b9e4a52-7f6c-4c8e-9d43-1f2f3a4b5c6d";
+    const SECRET: &str = "lap_00000001_2d8c";
 
     #[test]
     fn a_request_is_answered_once_and_its_secret_is_not_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-        let begin = |digest: &str| catalogue.begin_once(&Actor::Local, KEY, digest.to_owned());
+        let begin = |digest: &str| catalogue.begin_once(&Actor::Local, KEY, SECRET, digest);
         let send = |digest: &str| {
             let terms = Terms::default().once(begin(digest)?);
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
@@ -221,6 +229,11 @@ mod tests {
         let made = send("1").expect("a key");
         assert_eq!(send("1").expect("the same key"), made);
         assert!(matches!(send("2"), Err(CatalogueError::OtherRequest)));
+        let with_another_secret = catalogue.begin_once(&Actor::Local, KEY, "", "1");
+        assert!(matches!(
+            with_another_secret,
+            Err(CatalogueError::OtherRequest)
+        ));
         let running = begin("1").expect("nobody else does");
         assert!(matches!(begin("1"), Err(CatalogueError::RequestRuns)));
         drop(running);
@@ -238,6 +251,17 @@ mod tests {
                     && !value.contains(KEY)
             );
         }
+        // Who reads the store and guesses what the client called its request learns nothing.
+        let stored = rows
+            .iter()
+            .find_map(|(_, row)| serde_json::from_slice::<StoredAnswer>(row).ok());
+        let StoredAnswer { at, encrypted, .. } = stored.expect("an answer");
+        let is_answer = |passphrase: &str| {
+            serde_json::from_slice::<MadeKey>(&encryption(passphrase, at, encrypted.clone()))
+                .is_ok()
+        };
+        assert!(is_answer(&format!("{SECRET}\n{KEY}")));
+        assert!(!is_answer(KEY) && !is_answer(&format!("\n{KEY}")));
     }
 
     #[test]
@@ -270,7 +294,7 @@ mod tests {
         };
         let send = |number: u32| {
             let key = format!("{KEY}{number}");
-            let once = catalogue.begin_once(&Actor::Local, &key, String::new());
+            let once = catalogue.begin_once(&Actor::Local, &key, SECRET, "");
             let terms = Terms::default().once(once.expect("it is new"));
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
             let made = editor

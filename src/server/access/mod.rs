@@ -431,7 +431,7 @@ fn key_of(catalogue: &Catalogue, secret: &str) -> Result<Arc<Key>, AccessRefusal
 }
 
 /// The key that a request came with.
-fn presented(headers: &HeaderMap) -> Option<&str> {
+pub(super) fn presented(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, secret) = value.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())

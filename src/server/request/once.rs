@@ -6,6 +6,7 @@ use lapidary_catalogue::{Catalogue, OnceRequest};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::Actor;
 
+use crate::server::access;
 use crate::server::problem::Problem;
 
 /// The name that a client gives to a request.
@@ -16,6 +17,8 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 16..=255;
 /// A request that takes effect once, before its body is known.
 pub(crate) struct NamedRequest {
     key: String,
+    /// That of the client's access key; empty if it sent none.
+    secret: String,
     /// Of all but the body.
     hasher: Box<blake3::Hasher>,
 }
@@ -38,6 +41,9 @@ pub(crate) fn of(request: &HttpRequest) -> Result<Option<NamedRequest>, Problem>
     }
     Ok(Some(NamedRequest {
         key: key.to_owned(),
+        secret: access::presented(request.headers())
+            .unwrap_or_default()
+            .to_owned(),
         hasher,
     }))
 }
@@ -52,6 +58,6 @@ impl NamedRequest {
     ) -> Result<OnceRequest, Problem> {
         self.hasher.update(body);
         let digest = self.hasher.finalize().to_string();
-        Ok(catalogue.begin_once(by, &self.key, digest)?)
+        Ok(catalogue.begin_once(by, &self.key, &self.secret, &digest)?)
     }
 }
