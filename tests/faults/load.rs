@@ -96,6 +96,20 @@ impl Servers {
         self.ask_as(&self.key, method, path, body)
     }
 
+    /// Removes what is at a path, if it is in this version. Returns the status.
+    pub fn remove_if(&self, version: &str, path: &str) -> u16 {
+        let url = format!("{}{path}", self.running[0].read().unwrap().url);
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
+        let request = agent
+            .delete(url)
+            .header(AUTHORIZATION, format!("Bearer {}", self.key))
+            .header("If-Match", format!("\"{version}\""));
+        request.call().unwrap().status().as_u16()
+    }
+
     pub fn ask_as(&self, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let agent = Agent::config_builder()
             .http_status_as_error(false)

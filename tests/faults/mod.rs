@@ -226,6 +226,8 @@ fn without_replicas_nothing_is_acknowledged_and_checks_go_on() {
         (503, &json!("not_replicated")),
         "{problem}"
     );
+    assert_eq!(servers.remove_if("another", "/v1/keys/shop"), 412);
+    assert_eq!(check(), 200);
     // A key that is revoked is refused by the server that was asked, which says what others may do.
     let (status, problem) = servers.ask("DELETE", "/v1/keys/shop", &json!(null));
     assert_eq!(

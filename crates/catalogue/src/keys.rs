@@ -384,6 +384,8 @@ impl Keys<Editor<'_>> {
                 written => written?,
             }
         }
+        // Also if the store does not answer, which asks again in the turn.
+        self.expects_newest(name)?;
         let kept = self.known()?;
         let of_name = kept.values().filter(|kept| kept.key.name == name);
         let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
