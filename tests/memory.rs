@@ -9,6 +9,8 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -288,6 +290,45 @@ fn what_is_unpacked_is_accounted_for() {
         &zipped(&prose(3, 50_000)),
     );
     assert_eq!(status, 200, "{answer}");
+}
+
+#[test]
+fn compressed_bodies_are_accounted_for() {
+    let folder = Folder::new();
+    let server = Server::start_with(SETTINGS, &[], &folder.data());
+    let text = full("", &prose(3, 1_500), "");
+    for (coding, compress) in [
+        ("gzip", gzip as fn(&[u8]) -> Vec<u8>),
+        ("zstd", |text| {
+            zstd::bulk::compress(text, 3).expect("a frame")
+        }),
+    ] {
+        let send = |body: &[u8]| {
+            let request = agent()
+                .post(format!("{}/v1/checks", server.url))
+                .content_type("text/plain")
+                .header("Content-Encoding", coding);
+            request.send(body).expect("an answer").status().as_u16()
+        };
+        let body = compress(&text);
+        assert!(body.len() < BODY / 8, "{coding}: {}", body.len());
+        thread::scope(|scope| {
+            for _ in 0..12 {
+                scope.spawn(|| {
+                    let status = send(&body);
+                    assert!([200, 413, 503].contains(&status), "{coding}: {status}");
+                });
+            }
+        });
+        assert_bounded(&server, coding);
+        assert_eq!(send(&compress(&text[..100_000])), 200, "{coding}");
+    }
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).expect("written");
+    encoder.finish().expect("a file")
 }
 
 /// A form exists twice while it is read; its parts and their headers are bounded.

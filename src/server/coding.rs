@@ -8,15 +8,13 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use lapidary_common::error::ErrorCode;
 
-use super::body::{Sent, too_large};
+use super::body::{Sent, reserve, too_large};
 use super::problem::{Problem, excerpt};
 
 /// The codings of requests, for clients that send others.
 pub(super) const CODINGS: &str = "gzip, zstd";
 /// How much is decompressed at a time.
 const STEP: usize = 64 << 10;
-/// By how much the memory of a decompressed body grows.
-const GROWTH: usize = 4 * STEP;
 /// The largest window of zstd, as a power of two: that of RFC 9659.
 const WINDOW_LOG: u32 = 23;
 /// Answers that are shorter fit into a few packets as they are.
@@ -110,9 +108,7 @@ impl Coding {
                 return Err(too_large("body", limit, is_max_body));
             }
             whole.room.grow_to(length)?;
-            if length > whole.bytes.capacity() {
-                whole.bytes.reserve_exact(GROWTH);
-            }
+            reserve(&mut whole.bytes, read, limit);
             whole.bytes.extend_from_slice(&piece[..read]);
         }
     }

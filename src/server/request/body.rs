@@ -387,16 +387,32 @@ fn encoding(charset: &str) -> Result<Encoding, Problem> {
         .map_err(|error| Problem::new(ErrorCode::UnknownCharset, format!("{error}")))
 }
 
-/// Reads a whole body, and never keeps more than `limit` bytes of it. Memory is taken as the bytes arrive, whatever
-/// length is announced.
+/// Reads a whole body, and decompresses it if it is compressed. Never keeps more than `limit` bytes of it.
 async fn read(
     request: &HttpRequest,
-    mut payload: Payload,
+    payload: Payload,
     state: &ServerState,
     limit: usize,
 ) -> Result<Sent, Problem> {
     let coding = Coding::of(request.headers())?;
     let limit = limit.min(state.max_body);
+    let mut sent = received(request, payload, state, limit).await?;
+    if let Some(coding) = coding {
+        sent = unpacked(coding, sent, state, limit).await?;
+    }
+    if sent.bytes.len() > SMALL {
+        is_work_of(Lane::Heavy);
+    }
+    Ok(sent)
+}
+
+/// Receives a whole body as it is sent. Memory is taken as the bytes arrive, whatever length is announced.
+async fn received(
+    request: &HttpRequest,
+    mut payload: Payload,
+    state: &ServerState,
+    limit: usize,
+) -> Result<Sent, Problem> {
     let declared = request
         .headers()
         .get(CONTENT_LENGTH)
@@ -419,29 +435,39 @@ async fn read(
             return Err(too_large("body", limit, limit == state.max_body));
         }
         sent.room.grow_to(length)?;
-        if length > sent.bytes.capacity() {
-            // A large body is reserved in one go: the system provides memory as it is filled, and nothing is ever copied.
-            sent.bytes.reserve_exact(if length < SMALL {
-                chunk.len()
-            } else {
-                most.max(length) - sent.bytes.len()
-            });
-        }
+        reserve(&mut sent.bytes, chunk.len(), most);
         sent.bytes.extend_from_slice(&chunk);
     }
-    let Some(coding) = coding else {
-        if sent.bytes.len() > SMALL {
-            is_work_of(Lane::Heavy);
-        }
-        return Ok(sent);
-    };
-    // However short it is, it may be the beginning of much.
-    is_work_of(Lane::Heavy);
-    let (by, is_max_body) = (caller(), limit == state.max_body);
+    Ok(sent)
+}
+
+/// Reserves memory for the next bytes of a body that has at `most` so many. For a large one that is done in one go: the system
+/// provides memory as it is filled, and nothing is ever copied.
+pub(crate) fn reserve(bytes: &mut Vec<u8>, next: usize, most: usize) {
+    let length = bytes.len() + next;
+    if length > bytes.capacity() {
+        bytes.reserve_exact(if length < SMALL {
+            next
+        } else {
+            most.max(length) - bytes.len()
+        });
+    }
+}
+
+/// Decompresses a body on a thread for such work. However short it is, it may be the beginning of much.
+async fn unpacked(
+    coding: Coding,
+    sent: Sent,
+    state: &ServerState,
+    limit: usize,
+) -> Result<Sent, Problem> {
+    let by = caller();
+    let lane = if limit > WORDS { Lane::Heavy } else { by.lane };
+    let is_max_body = limit == state.max_body;
     let decode = move || coding.decoded(&sent, limit, is_max_body);
     let turn = state
         .turns
-        .take(by.lane, by.client, Patience::Refusable, decode);
+        .take(lane, by.client, Patience::Refusable, decode);
     turn.await?
 }
 
