@@ -130,7 +130,9 @@ impl Coding {
             }
             Self::Zstd => zstd::bulk::compress(body, ZSTD_LEVEL),
         };
-        encoded.ok().filter(|encoded| encoded.len() < body.len())
+        let mut encoded = encoded.ok().filter(|encoded| encoded.len() < body.len())?;
+        encoded.shrink_to_fit();
+        Some(encoded)
     }
 }
 
@@ -150,6 +152,19 @@ mod tests {
     use actix_web::http::header::HeaderValue;
 
     use super::*;
+
+    #[test]
+    fn a_compressed_answer_takes_less_memory() {
+        let body = [b'a'; 2 * WORTHWHILE];
+        for coding in [Coding::Gzip, Coding::Zstd] {
+            let encoded = coding.encoded(&body).expect("it is worthwhile");
+            assert!(
+                encoded.capacity() < WORTHWHILE,
+                "{coding:?}: {}",
+                encoded.capacity()
+            );
+        }
+    }
 
     #[test]
     fn clients_choose_how_answers_are_compressed() {
