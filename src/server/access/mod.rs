@@ -263,7 +263,7 @@ impl Guest {
     /// # Errors
     /// Why not.
     pub(super) fn is_still_let_in(&self, catalogue: &Catalogue) -> Result<(), Problem> {
-        let detail = "the key of this stream was revoked or has expired; ask the administrator for a new one";
+        let detail = "the key of this request was revoked or has expired; ask the administrator for a new one";
         let is_good = match self {
             Self::Key(id) => catalogue.keys().valid(id)?.is_some(),
             Self::Anyone => catalogue.keys().is_open()?,
