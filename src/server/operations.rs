@@ -90,7 +90,7 @@ fn answered<O: Operation>(
     let terms = Arc::new(once.into_iter().fold(terms, Terms::once));
     let session = session.on(Arc::clone(&terms));
     let answer = terms.keep_during(|| done::<O>(&session, path, input, own_path))?;
-    Ok(match terms.written() {
+    Ok(match terms.written().filter(|_| O::VERSION.is_some()) {
         Some(version) => answer.of_version(version.to_owned()),
         None => answer,
     })
