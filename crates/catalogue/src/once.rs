@@ -40,9 +40,15 @@ fn is_over(at: i64) -> bool {
     Timestamp::now().as_millisecond().saturating_sub(at) > KEPT.as_secs() * 1_000
 }
 
-/// The key of the row that names an answer in the order of time.
-fn time_key(at: Timestamp, name: &str) -> String {
-    format!("{TIMES}{:0TIME_DIGITS$}{name}", at.as_millisecond())
+/// The key of the row that names an answer in the order of time, in milliseconds.
+fn time_key(at: i64, name: &str) -> String {
+    format!("{TIMES}{at:0TIME_DIGITS$}{name}")
+}
+
+/// The key of the row of an answer. Of those with one name, the newest is first.
+fn answer_key(at: i64, name: &str) -> String {
+    let before_the_end = i64::MAX.saturating_sub(at);
+    format!("{ANSWERS}{name}{before_the_end:0TIME_DIGITS$}")
 }
 
 /// A request that takes effect once, of which nobody else does anything until this is dropped.
@@ -105,8 +111,10 @@ impl Catalogue {
 
     /// The answer of this name, if one is kept.
     fn stored_answer(&self, name: &str) -> Result<Option<StoredAnswer>, CatalogueError> {
-        let row = self.row(Table::Requests, format!("{ANSWERS}{name}").as_bytes())?;
-        let stored: Option<StoredAnswer> = row.and_then(|row| serde_json::from_slice(&row).ok());
+        let of_name = format!("{ANSWERS}{name}");
+        let newest = self.page_of(Table::Requests, of_name.as_bytes(), None, 1)?;
+        let newest = newest.first();
+        let stored = newest.and_then(|(_, row)| serde_json::from_slice::<StoredAnswer>(row).ok());
         Ok(stored.filter(|stored| !is_over(stored.at.as_millisecond())))
     }
 
@@ -115,25 +123,24 @@ impl Catalogue {
         let times = self.page_of(Table::Requests, TIMES.as_bytes(), None, FORGOTTEN)?;
         let mut forgotten = Vec::new();
         for (time, _) in times {
-            let Some(name) = name_of_long_ago(&time) else {
+            let Some((at, name)) = of_long_ago(&time) else {
                 break;
             };
-            // The client may have sent its key again since.
-            if self.stored_answer(name)?.is_none() {
-                let answer = format!("{ANSWERS}{name}");
-                forgotten.push(RowChange::delete(Table::Requests, answer));
-            }
+            // Only this one: the client may have sent its key again since.
+            let answer = answer_key(at, name);
+            forgotten.push(RowChange::delete(Table::Requests, answer));
             forgotten.push(RowChange::delete(Table::Requests, &time));
         }
         Ok(forgotten)
     }
 }
 
-/// The name of an answer that is kept no longer, by its row of times.
-fn name_of_long_ago(time: &[u8]) -> Option<&str> {
+/// When an answer was given that is kept no longer, and its name, by its row of times.
+fn of_long_ago(time: &[u8]) -> Option<(i64, &str)> {
     let time = std::str::from_utf8(time).ok()?.strip_prefix(TIMES)?;
     let (at, name) = time.split_at_checked(TIME_DIGITS)?;
-    is_over(at.parse().ok()?).then_some(name)
+    let at = at.parse().ok()?;
+    is_over(at).then_some((at, name))
 }
 
 /// Encrypts an answer, or decrypts it. The time makes it unlike a former one for the same request.
@@ -186,7 +193,8 @@ impl Editor<'_> {
             encrypted: encryption(&once.passphrase, at, json),
         };
         let mut changes = self.forget_answers()?;
-        changes.push(put(Table::Requests, format!("{ANSWERS}{name}"), &stored));
+        let at = at.as_millisecond();
+        changes.push(put(Table::Requests, answer_key(at, name), &stored));
         changes.push(RowChange::put(Table::Requests, time_key(at, name), ""));
         Ok(changes)
     }
@@ -278,10 +286,10 @@ mod tests {
                     encrypted: Vec::new(),
                 },
             );
-            let answer = put(Table::Requests, format!("{ANSWERS}{name}"), &stored);
+            let at = old.as_millisecond();
             [
-                answer,
-                RowChange::put(Table::Requests, time_key(old, &name), ""),
+                put(Table::Requests, answer_key(at, &name), &stored),
+                RowChange::put(Table::Requests, time_key(at, &name), ""),
             ]
         });
         let rows: Vec<RowChange> = rows.collect();
