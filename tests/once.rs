@@ -234,6 +234,46 @@ fn a_client_that_insists_leaves_one_of_each_in_a_cluster() {
 }
 
 #[test]
+fn a_file_of_another_name_or_encoding_is_another_request() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let form = |boundary: &str, name: &str| {
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        let disposition = format!("form-data; name=\"file\"; filename=\"{name}\"");
+        let body = format!(
+            "--{boundary}\r\nContent-Disposition: {disposition}\r\n\r\n{}\r\n--{boundary}--\r\n",
+            prose(1, 300)
+        );
+        (kind, body)
+    };
+    let text = |kind: &str| (kind.to_owned(), prose(1, 300));
+    let table = [
+        (form("x", "a.txt"), form("y", "a.txt"), form("x", "b.txt")),
+        (
+            text("text/plain; charset=utf-8"),
+            text("text/plain; charset=utf-8"),
+            text("text/plain; charset=koi8-r"),
+        ),
+    ];
+    for (number, (first, same, other)) in table.into_iter().enumerate() {
+        let send = |(kind, body): (String, String)| {
+            let request = agent()
+                .post(format!("{}/v1/checks?record=true", server.url))
+                .header("Idempotency-Key", format!("{number:016}"))
+                .header("Content-Type", kind);
+            let mut answer = request.send(body).expect("an answer");
+            let status = answer.status().as_u16();
+            let report: Value = answer.body_mut().read_json().expect("JSON");
+            (status, report["filed"].clone())
+        };
+        let filed = send(first);
+        assert_eq!(filed.0, 200, "{number}");
+        assert_eq!(send(same), filed);
+        assert_eq!(send(other).0, 422, "{number}");
+    }
+}
+
+#[test]
 fn names_of_requests_that_are_refused() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());

@@ -84,9 +84,12 @@ async fn check(
         body::is_small_work_of(Lane::Heavy);
     }
     work(&state, move |catalogue| {
-        let once = named.map(|named| named.begin(body.bytes(), catalogue, catalogue.actor()));
-        let terms = Terms::default();
-        let terms = Arc::new(once.transpose()?.into_iter().fold(terms, Terms::once));
+        let mut terms = Terms::default();
+        if let Some(named) = named {
+            let (bytes, file, by) = (body.bytes(), body.file_name(), catalogue.actor());
+            terms = terms.once(named.begin(bytes, file, catalogue, by)?);
+        }
+        let terms = Arc::new(terms);
         let editor = catalogue.clone().on(Arc::clone(&terms));
         terms.keep_during(|| {
             let asked = asked(body, &parameters)?;

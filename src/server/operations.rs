@@ -45,7 +45,7 @@ pub(super) async fn handle<O: Operation>(
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
         if let Some(named) = named {
-            asked.once = Some(named.begin(input.body(), catalogue, &actor)?);
+            asked.once = Some(named.begin(input.body(), None, catalogue, &actor)?);
         }
         let (input, mut room) = input.parsed()?;
         room.grow_for(input.text(), catalogue)?;

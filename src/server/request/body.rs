@@ -78,6 +78,14 @@ impl RequestBody {
             Self::Json(sent) | Self::Raw(Raw { sent, .. }) => &sent.bytes,
         }
     }
+
+    /// The name of the file that it is, if it has one.
+    pub(crate) fn file_name(&self) -> Option<&str> {
+        match self {
+            Self::Json(_) => None,
+            Self::Raw(raw) => raw.name(),
+        }
+    }
 }
 
 /// What a client says of a file. It counts only where the content does not tell.

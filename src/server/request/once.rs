@@ -1,12 +1,13 @@
 //! Requests that take effect once, however often they are sent: the header `Idempotency-Key`.
 
-use actix_web::http::header::HeaderName;
-use actix_web::{HttpMessage as _, HttpRequest};
+use actix_web::HttpRequest;
+use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use lapidary_catalogue::{Catalogue, OnceRequest};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::Actor;
 
 use crate::server::access;
+use crate::server::forms::FORM_DATA;
 use crate::server::problem::Problem;
 
 /// The name that a client gives to a request.
@@ -34,9 +35,8 @@ pub(crate) fn of(request: &HttpRequest) -> Result<Option<NamedRequest>, Problem>
         Problem::new(ErrorCode::BadIdempotencyKey, detail)
     })?;
     let mut hasher = Box::new(blake3::Hasher::new());
-    // The boundary of a form is another one each time.
-    let kind = request.content_type();
-    for part in [request.method().as_str(), &request.uri().to_string(), kind] {
+    let uri = request.uri().to_string();
+    for part in [request.method().as_str(), &uri, kind(request.headers())] {
         hasher.update(part.as_bytes()).update(b"\n");
     }
     Ok(Some(NamedRequest {
@@ -48,15 +48,28 @@ pub(crate) fn of(request: &HttpRequest) -> Result<Option<NamedRequest>, Problem>
     }))
 }
 
+/// The content type of a request. The boundary of a form is another one each time, and is left out.
+fn kind(headers: &HeaderMap) -> &str {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
+    let kind = kind.and_then(Result::ok).unwrap_or_default();
+    match kind.split_once(';') {
+        Some((form, _)) if form.trim().eq_ignore_ascii_case(FORM_DATA) => form,
+        _ => kind,
+    }
+}
+
 impl NamedRequest {
-    /// Begins the request with this body.
+    /// Begins the request with this body, and the name of the file that it is, if it has one.
     pub(crate) fn begin(
         mut self,
         body: &[u8],
+        file: Option<&str>,
         catalogue: &Catalogue,
         by: &Actor,
     ) -> Result<OnceRequest, Problem> {
-        self.hasher.update(body);
+        let file = file.unwrap_or_default();
+        self.hasher.update(&(file.len() as u64).to_le_bytes());
+        self.hasher.update(file.as_bytes()).update(body);
         let digest = self.hasher.finalize().to_string();
         Ok(catalogue.begin_once(by, &self.key, &self.secret, &digest)?)
     }
