@@ -161,7 +161,21 @@ impl Decisions<Editor<'_>> {
             return self.report_of(&id);
         }
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
+        let mut filed = self.checked(query, options)?;
+        let at = Timestamp::now();
+        let id = new_id(at);
+        filed.report.filed = Some(id.to_string());
         let digest = query.digest();
+        let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
+        let _changing = self.0.changing_settings();
+        let mut changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
+        changes.extend(self.0.keep_answer(&filed.report.filed)?);
+        self.write(id, &entry, &books_of(&filed), changes)?;
+        Ok(filed.report)
+    }
+
+    /// Makes the report that is to be filed.
+    fn checked(&self, query: &Query, options: &CheckOptions) -> Result<Filed, CatalogueError> {
         // The day is part of what the answer depends on. Others will see the report.
         let options = CheckOptions {
             exactly: false,
@@ -169,28 +183,16 @@ impl Decisions<Editor<'_>> {
             ..options.clone()
         };
         let snapshot = self.0.store.snapshot();
-        let mut report = self.0.checks().report_in(&*snapshot, query, &options)?;
-        let state = self.state(&*snapshot)?;
-        let at = Timestamp::now();
-        let id = new_id(at);
-        report.filed = Some(id.to_string());
-        let catalogue = self.catalogue_id(&self.0.actor)?;
-        let _changing = self.0.changing_settings();
-        let filed = Filed {
-            report,
-            catalogue: catalogue.to_string(),
-            state,
+        Ok(Filed {
+            report: self.0.checks().report_in(&*snapshot, query, &options)?,
+            catalogue: self.catalogue_id(&self.0.actor)?.to_string(),
+            state: self.state(&*snapshot)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
             detail: options.detail,
             clean: query.clean(),
-        };
-        let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
-        let mut changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
-        changes.extend(self.0.keep_answer(&filed.report.filed)?);
-        self.write(id, &entry, &books_of(&filed), changes)?;
-        Ok(filed.report)
+        })
     }
 
     /// The report of a filed check.
