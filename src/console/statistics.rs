@@ -232,6 +232,8 @@ fn store(language: Language, stats: &Stats) -> Markup {
                 dt { (language.c_disabled()) } dd { (language.number(stats.disabled)) }
                 dt { (language.c_disk()) } dd { (size(language, stats.disk_bytes)) }
                 dt { (language.c_postings()) } dd { (size(language, stats.posting_bytes)) }
+                dt { (language.c_evidence()) }
+                dd { (language.number(stats.evidence.texts)) " (" (size(language, stats.evidence.bytes)) ")" }
             }
             (table(&language.c_recipes(), &heads, &rows))
         }

@@ -573,6 +573,7 @@ impl Answering<'_> {
             matches,
             disguise: None,
             filed: None,
+            text_kept: None,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         })
     }

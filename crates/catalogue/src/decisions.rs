@@ -1,7 +1,7 @@
 //! Filed checks, and what was decided about them.
 //!
-//! Entries are only ever added, each in one batch with its audit log entry and its search keys. In [`Table::Decisions`],
-//! the first byte of a key says what follows:
+//! Entries are only ever added, each in one batch with its audit log entry and its search keys. The texts of checks go
+//! again ([`evidence`]). In [`Table::Decisions`], the first byte of a key says what follows:
 //!
 //! ```text
 //! i                      → the id of the catalogue
@@ -10,6 +10,8 @@
 //! d digest \0 id         → nothing: the entries about a text
 //! b library \0 book \0 id → nothing: the filed checks that matched a book, and the decisions about them
 //! ```
+
+mod evidence;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -20,17 +22,20 @@ use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use self::evidence::Keeping;
+pub use self::evidence::{CheckedText, EvidenceLimits, expire_evidence, is_evidence};
 use super::answer::{CheckOptions, Query};
 use super::copy::rows;
 use super::digest::digest_of;
 use super::recipes::recipe_stats;
 use super::settings::put;
-use super::sharing::SETTINGS;
+use super::sharing::{SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::id::{first_id, new_id};
 use lapidary_checking::Reason;
 use lapidary_common::description::TooLong;
+use lapidary_extract::Heading;
 use lapidary_store::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
 
 /// Maximum length of the name and of the reference of a case, in bytes.
@@ -140,6 +145,7 @@ impl StoredDecision {
             case,
             reason,
             filed,
+            text: None,
         }
     }
 }
@@ -149,43 +155,76 @@ impl StoredDecision {
 pub struct Decisions<C>(pub(super) C);
 
 impl Decisions<Editor<'_>> {
-    /// Checks a text or gems, and files the report if the options ask for it. The report names the entry.
+    /// Checks a text with its headings, or gems, and files the report if the options ask for it. The report names the entry.
     ///
     /// # Errors
     /// Those of [`Checks::report`](crate::Checks::report), and [`CatalogueError::TooLong`].
-    pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let Some(case) = options.record.clone() else {
-            return self.0.checks().report(query, options);
+    pub fn check(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+    ) -> Result<Report, CatalogueError> {
+        let mut report = match options.record.clone() {
+            Some(case) => return self.file(query, headings, options, case),
+            None => self.0.checks().report(query, options)?,
         };
+        report.locate_in(query.as_text(), headings);
+        Ok(report)
+    }
+
+    fn file(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+        case: Case,
+    ) -> Result<Report, CatalogueError> {
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
-        let digest = query.digest();
         // The day is part of what the answer depends on.
         let options = CheckOptions {
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };
-        let snapshot = self.0.store.snapshot();
-        let mut report = self.0.checks().report_in(&*snapshot, query, &options)?;
-        let state = self.state(&*snapshot)?;
+        let (mut report, state) = self.checked(query, headings, &options)?;
+        let catalogue = self.catalogue_id(&self.0.actor)?.to_string();
         let at = Timestamp::now();
         let id = new_id(at);
         report.filed = Some(id.to_string());
-        let catalogue = self.catalogue_id(&self.0.actor)?;
-        let _changing = self.0.changing_settings();
+        let text = query.as_text();
+        let keeping = text.map(|text| self.keep(id, text, headings)).transpose()?;
+        report.text_kept = keeping.as_ref().map(Option::is_some);
         let filed = Filed {
             report,
-            catalogue: catalogue.to_string(),
+            catalogue,
             state,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
             detail: options.detail,
+            bytes: text.map(|text| text.len() as u64),
             clean: query.clean(),
         };
+        let digest = query.digest();
         let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
-        let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
-        self.write(id, &entry, &books_of(&filed), changes)?;
+        let (turn, texts) = keeping.flatten().map(Keeping::parts).unzip();
+        let mut changes = texts.unwrap_or_default();
+        changes.push(put(Table::Decisions, key(b"f", id), &filed));
+        self.write(id, &entry, &books_of(&filed), changes, turn.as_ref())?;
         Ok(filed.report)
+    }
+
+    /// The report on a query, with positions, and the state of the catalogue that it depends on.
+    fn checked(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+    ) -> Result<(Report, String), CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        let mut report = self.0.checks().report_in(&*snapshot, query, options)?;
+        report.locate_in(query.as_text(), headings);
+        Ok((report, self.state(&*snapshot)?))
     }
 
     /// Records what was decided about a filed check.
@@ -217,17 +256,18 @@ impl Decisions<Editor<'_>> {
             reason,
             ..about
         };
-        self.write(id, &kept, &books_of(&filed), Vec::new())?;
+        self.write(id, &kept, &books_of(&filed), Vec::new(), None)?;
         Ok(kept.shown(id, None))
     }
 
-    /// Writes an entry with its search keys and its audit log entry.
+    /// Writes an entry with its search keys and its audit log entry, perhaps in a turn.
     fn write(
         &self,
         id: Uuid,
         kept: &StoredDecision,
         books: &BTreeSet<(String, String)>,
         mut changes: Vec<RowChange>,
+        turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
         let books = books
@@ -242,7 +282,11 @@ impl Decisions<Editor<'_>> {
             check: kept.check.clone(),
             digest: kept.digest.clone(),
         };
-        Ok(self.0.store.apply(&self.0.actor, &changes, &[action])?)
+        match turn {
+            Some(turn) => turn.apply(&self.0.actor, &changes, &[action])?,
+            None => self.0.store.apply(&self.0.actor, &changes, &[action])?,
+        }
+        Ok(())
     }
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
@@ -260,6 +304,7 @@ impl Decisions<Editor<'_>> {
             case,
             reason,
             filed,
+            ..
         } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
         check_lengths(name.as_deref(), case.as_deref(), reason.as_deref())?;
@@ -293,7 +338,7 @@ impl Decisions<Editor<'_>> {
             .iter()
             .map(|filed| put(Table::Decisions, key(b"f", id), filed))
             .collect();
-        self.write(id, &kept, &books, changes)?;
+        self.write(id, &kept, &books, changes, None)?;
         Ok(true)
     }
 }
@@ -305,8 +350,11 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// [`CatalogueError::NoSuchDecision`].
     pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
-        let filed = self.filed(id)?;
-        Ok(kept.shown(id, filed))
+        let (filed, text) = (self.filed(id)?, self.text_of(id, kept.at)?);
+        Ok(Decision {
+            text,
+            ..kept.shown(id, filed)
+        })
     }
 
     /// A page of entries. `by`: only those that this actor made. The work of a call is bounded.
@@ -531,10 +579,14 @@ fn missing(id: &str) -> CatalogueError {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {
-    serde_json::from_slice(value).map_err(|_| CatalogueError::BadSetting {
+    serde_json::from_slice(value).map_err(|_| damaged(id))
+}
+
+fn damaged(id: Uuid) -> CatalogueError {
+    CatalogueError::BadSetting {
         kind: Table::Decisions.as_str(),
         name: id.to_string(),
-    })
+    }
 }
 
 /// The last id before a page: that of the page before, or the one before the first that is sought.

@@ -82,7 +82,9 @@ pub use books::{BookFilter, Books};
 pub use check::{Checks, compare};
 use copy::complete;
 pub use copy::{Copied, Copying};
-pub use decisions::{Case, Decisions, SoughtDecisions};
+pub use decisions::{
+    Case, CheckedText, Decisions, EvidenceLimits, SoughtDecisions, expire_evidence, is_evidence,
+};
 pub use digest::digests_of;
 pub use doctor::{SOON, diagnose};
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
@@ -129,6 +131,7 @@ pub struct Catalogue {
     backups: Backups,
     webhooks: webhooks::LocalWebhooks,
     client_recipe: Option<RecipeName>,
+    evidence: EvidenceLimits,
     changing_settings: Mutex<()>,
     /// Books that are checked and added in one step ([`gate`]).
     gate_queue: gate_queue::GateQueue,
@@ -214,6 +217,7 @@ impl Catalogue {
             backups: Backups::Nowhere,
             webhooks: webhooks::LocalWebhooks::default(),
             client_recipe: None,
+            evidence: EvidenceLimits::default(),
             changing_settings: Mutex::default(),
             gate_queue: gate_queue::GateQueue::default(),
             gating: Mutex::default(),
@@ -257,6 +261,12 @@ impl Catalogue {
             client_recipe: recipe,
             ..self
         }
+    }
+
+    /// Sets how long texts of filed checks are kept, and how many.
+    #[must_use]
+    pub fn with_evidence(self, evidence: EvidenceLimits) -> Self {
+        Self { evidence, ..self }
     }
 
     /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
@@ -304,6 +314,7 @@ impl Catalogue {
             libraries,
             disk_bytes,
             posting_bytes,
+            evidence: self.decisions().kept_texts()?,
             rule,
             cluster,
         })

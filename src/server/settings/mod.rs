@@ -30,6 +30,8 @@ use super::tls::CertificateFiles;
 const MAX_BODY: usize = 64 << 20;
 /// Enough for one client to send the largest body as JSON.
 const BODY_MEMORY: usize = 8 * MAX_BODY;
+/// About two thousand novels.
+const MAX_EVIDENCE: u64 = 1 << 30;
 /// More than one, because some wait for the disk.
 const JOBS_OF_CORE: usize = 4;
 
@@ -132,6 +134,18 @@ pub struct Settings {
     /// Report not ready at /readyz with less free disk space than this
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MIN_FREE", default_value_t = Size(MIN_FREE))]
     pub min_free: Size,
+    /// Keep the text of a filed check for this many days, so that its report goes on to show passages. With 0, none is kept
+    // As long as a dispute about a refusal may take.
+    #[arg(
+        long,
+        value_name = "DAYS",
+        env = "LAPIDARY_KEEP_EVIDENCE_DAYS",
+        default_value_t = 90
+    )]
+    pub keep_evidence_days: u32,
+    /// The most that the texts of filed checks take together, before compression. Beyond it, checks are filed without their texts
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_EVIDENCE", default_value_t = Size(MAX_EVIDENCE))]
+    pub max_evidence: Size,
     /// Allow backup jobs, which write to folders directly below this one. Without it, a server makes no backups
     #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
     pub backups: Option<PathBuf>,
