@@ -94,7 +94,14 @@ c_refused = refused
 c_appealed = appealed
 # $actor (String)
 c_filed_by = Filed by { $actor }
-c_text_not_kept = The text itself is not kept; to see its passages, check it again.
+# $until (String)
+c_text_kept = Its text is kept until { $until }.
+c_text_gone = Its text is not kept, or not any more.
+c_delete_text = Delete the text
+c_sure_delete_text = Delete the text of this check? Its report stays, without passages.
+c_attach = Show the passages again
+c_attach_hint = Choose the file that was checked. It is compared with the checked text, and not kept.
+c_attach_do = Show
 c_check_another = Check another text
 c_no_decisions_yet = Nothing was decided yet.
 c_who = Who
@@ -384,7 +391,7 @@ c_failovers = Failovers
 ## Terms
 
 c_term_filed = filed check
-c_term_filed_is = Its report is kept under a link, and decisions about it can be recorded. The text is not kept.
+c_term_filed_is = Its report is kept under a link, and decisions about it can be recorded. The text is kept for a while if the administrator said so.
 c_term_gem = gem
 c_term_gem_is = A number that stands for a passage of a text. Texts with gems in common have passages in common.
 c_term_verdict = verdict
