@@ -109,6 +109,7 @@ fn what(language: Language, action: &Action) -> String {
         Action::JobCancelled { .. } => language.c_did_cancel_job(),
         Action::Decided { .. } => language.c_did_decide(),
         Action::EvidenceRead { .. } => language.c_did_read_text(),
+        Action::EvidenceExpired { .. } => language.c_did_expire_text(),
         Action::EvidenceDeleted { .. } => language.c_did_delete_text(),
     }
 }
@@ -134,6 +135,7 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::JobCancelled { job } => html! { (job) },
         Action::Decided { check, .. }
         | Action::EvidenceRead { check }
+        | Action::EvidenceExpired { check }
         | Action::EvidenceDeleted { check } => {
             html! { a href=(path("/console/checks", [check])) { (clean(check)) } }
         }

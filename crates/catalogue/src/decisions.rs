@@ -22,21 +22,25 @@ use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use self::evidence::Keeping;
+use self::evidence::EvidenceChanges;
 pub use self::evidence::{CheckedText, EvidenceLimits, expire_evidence, is_evidence};
+use super::add::StoredBook;
 use super::answer::{CheckOptions, Query};
 use super::copy::rows;
 use super::digest::digest_of;
 use super::recipes::recipe_stats;
 use super::settings::put;
 use super::sharing::{SETTINGS, Turn};
+use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::id::{first_id, new_id};
 use lapidary_checking::Reason;
 use lapidary_common::description::TooLong;
 use lapidary_extract::Heading;
-use lapidary_store::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
+use lapidary_store::{
+    Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
+};
 
 /// Maximum length of the name and of the reference of a case, in bytes.
 const REFERENCE_BYTES: usize = 1_000;
@@ -186,17 +190,15 @@ impl Decisions<Editor<'_>> {
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };
-        let (mut report, state) = self.checked(query, headings, &options)?;
-        let catalogue = self.catalogue_id(&self.0.actor)?.to_string();
+        let (mut report, state, books) = self.checked(query, headings, &options)?;
         let at = Timestamp::now();
         let id = new_id(at);
         report.filed = Some(id.to_string());
         let text = query.as_text();
-        let keeping = text.map(|text| self.keep(id, text, headings)).transpose()?;
-        report.text_kept = keeping.as_ref().map(Option::is_some);
         let filed = Filed {
+            books,
             report,
-            catalogue,
+            catalogue: self.catalogue_id(&self.0.actor)?.to_string(),
             state,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
@@ -207,24 +209,66 @@ impl Decisions<Editor<'_>> {
         };
         let digest = query.digest();
         let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
-        let (turn, texts) = keeping.flatten().map(Keeping::parts).unzip();
-        let mut changes = texts.unwrap_or_default();
-        changes.push(put(Table::Decisions, key(b"f", id), &filed));
-        self.write(id, &entry, &books_of(&filed), changes, turn.as_ref())?;
+        self.write_check(id, &entry, filed, text, headings)
+    }
+
+    /// Writes a filed check with its text, or without it if there is no room for it.
+    fn write_check(
+        &self,
+        id: Uuid,
+        entry: &StoredDecision,
+        mut filed: Filed,
+        text: Option<&str>,
+        headings: &[Heading],
+    ) -> Result<Report, CatalogueError> {
+        if let Some(text) = text {
+            filed.report.text_kept = Some(true);
+            match self.write_with_text(id, entry, &filed, text, headings) {
+                Ok(true) => return Ok(filed.report),
+                Ok(false)
+                | Err(CatalogueError::Store(StoreError::DiskFull(_) | StoreError::Full { .. })) => {
+                }
+                Err(error) => return Err(error),
+            }
+            filed.report.text_kept = Some(false);
+        }
+        let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
+        self.write(id, entry, &books_of(&filed), changes, None)?;
         Ok(filed.report)
     }
 
-    /// The report on a query, with positions, and the state of the catalogue that it depends on.
+    /// Writes a filed check with its text. Returns `false` if texts are not kept, or no more of them.
+    fn write_with_text(
+        &self,
+        id: Uuid,
+        entry: &StoredDecision,
+        filed: &Filed,
+        text: &str,
+        headings: &[Heading],
+    ) -> Result<bool, CatalogueError> {
+        let Some(EvidenceChanges { turn, mut changes }) =
+            self.evidence_changes(id, entry, text, headings)?
+        else {
+            return Ok(false);
+        };
+        changes.push(put(Table::Decisions, key(b"f", id), filed));
+        self.write(id, entry, &books_of(filed), changes, Some(&turn))?;
+        Ok(true)
+    }
+
+    /// The report on a query, with positions, the state of the catalogue that it depends on, and the digests of the books
+    /// whose texts are compared.
     fn checked(
         &self,
         query: &Query,
         headings: &[Heading],
         options: &CheckOptions,
-    ) -> Result<(Report, String), CatalogueError> {
+    ) -> Result<(Report, String, Vec<String>), CatalogueError> {
         let snapshot = self.0.store.snapshot();
         let mut report = self.0.checks().report_in(&*snapshot, query, options)?;
         report.locate_in(query.as_text(), headings);
-        Ok((report, self.state(&*snapshot)?))
+        let books = digests_of_books(&*snapshot, &report)?;
+        Ok((report, self.state(&*snapshot)?, books))
     }
 
     /// Records what was decided about a filed check.
@@ -350,7 +394,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// [`CatalogueError::NoSuchDecision`].
     pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
-        let (filed, text) = (self.filed(id)?, self.text_of(id, kept.at)?);
+        let (filed, text) = (self.filed(id)?, self.text_of(id, &kept, by)?);
         Ok(Decision {
             text,
             ..kept.shown(id, filed)
@@ -513,6 +557,27 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 
 fn is_made_by(kept: &StoredDecision, by: Option<&Actor>) -> bool {
     by.is_none_or(|by| kept.actor == by.to_string())
+}
+
+/// The digests of the texts of the first books that a report shows.
+fn digests_of_books(
+    snapshot: &dyn Snapshot,
+    report: &Report,
+) -> Result<Vec<String>, CatalogueError> {
+    let mut digests = Vec::new();
+    for found in report.matches.iter().take(MOST_COMPARED) {
+        let key = BookKey {
+            library: found.book.library.clone().try_into()?,
+            id: found.book.id.clone().try_into()?,
+        };
+        let stored = StoredBook::find(snapshot, &key)?;
+        digests.push(
+            stored
+                .map(|stored| stored.record.digest)
+                .unwrap_or_default(),
+        );
+    }
+    Ok(digests)
 }
 
 /// The books that a check matched and showed.

@@ -133,6 +133,8 @@ pub struct Catalogue {
     client_recipe: Option<RecipeName>,
     evidence: EvidenceLimits,
     changing_settings: Mutex<()>,
+    /// Held while a text is filed or deleted, whose bytes are counted.
+    filing_evidence: Mutex<()>,
     /// Books that are checked and added in one step ([`gate`]).
     gate_queue: gate_queue::GateQueue,
     /// Held while this process has the turn of the gate among all that share the store.
@@ -219,6 +221,7 @@ impl Catalogue {
             client_recipe: None,
             evidence: EvidenceLimits::default(),
             changing_settings: Mutex::default(),
+            filing_evidence: Mutex::default(),
             gate_queue: gate_queue::GateQueue::default(),
             gating: Mutex::default(),
             follows: AtomicBool::new(false),
@@ -314,7 +317,7 @@ impl Catalogue {
             libraries,
             disk_bytes,
             posting_bytes,
-            evidence: self.decisions().kept_texts()?,
+            evidence: self.decisions().evidence_stats()?,
             rule,
             cluster,
         })

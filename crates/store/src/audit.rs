@@ -119,7 +119,12 @@ pub enum Action {
         /// The id of the check.
         check: String,
     },
-    /// The kept text of a filed check was deleted, or has expired.
+    /// The kept text of a filed check has expired, and was deleted.
+    EvidenceExpired {
+        /// The id of the check.
+        check: String,
+    },
+    /// The kept text of a filed check was deleted.
     EvidenceDeleted {
         /// The id of the check.
         check: String,

@@ -53,7 +53,7 @@ struct Described {
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), whether a
     /// library is trusted (`library_trust`), the whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
     /// (`folds_kept`), a job (`job_started`, `job_cancelled`), a filed check or a decision (`decided`), or the kept text of a
-    /// filed check (`evidence_read`, `evidence_deleted`).
+    /// filed check (`evidence_read`, `evidence_deleted`, `evidence_expired`).
     action: String,
     /// The library, or that of the book.
     library: Option<String>,

@@ -132,6 +132,9 @@ pub struct Filed {
     /// The length of the checked text in bytes. Absent if only gems were sent, and in entries of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// The digests of the texts that the books of the first matches had, in the order of the matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub books: Vec<String>,
     /// Whether print artifacts were to be stripped; if missing, each recipe decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,

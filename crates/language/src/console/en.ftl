@@ -316,6 +316,7 @@ c_did_cancel_job = job cancelled
 c_did_decide = check filed, or decided
 c_did_read_text = text of a check read
 c_did_delete_text = text of a check deleted
+c_did_expire_text = text of a check expired
 c_did_disable = disabled
 c_did_enable = enabled
 c_did_note = note

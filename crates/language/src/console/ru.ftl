@@ -304,6 +304,7 @@ c_did_cancel_job = задание отменено
 c_did_decide = проверка записана или решена
 c_did_read_text = текст проверки прочитан
 c_did_delete_text = текст проверки удалён
+c_did_expire_text = срок хранения текста проверки истёк
 c_did_disable = отключена
 c_did_enable = включена
 c_did_note = примечание
