@@ -180,6 +180,7 @@ impl CheckRequest {
             bytes: text.map(|text| text.len() as u64),
             text,
             headings: &self.headings,
+            books: None,
             at: Timestamp::now(),
             is_of_sender: true,
         };

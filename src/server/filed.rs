@@ -14,6 +14,7 @@ use super::operations::path;
 use super::problem::Problem;
 use super::report_page::{ReportPage, ShownReport};
 use super::requests::is_work_of;
+use super::texts::{COPIES, fits};
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
 use lapidary_catalogue::api::{Decision, Filed};
@@ -24,8 +25,6 @@ use lapidary_operations::Session;
 use lapidary_operations::decisions::ShowDecision;
 
 const PATH: &str = "/v1/decisions/{decision}/page";
-/// How many copies of a text exist while it is read.
-const COPIES: usize = 2;
 /// The most memory that the headings of a text take.
 const HEADINGS: usize = 4 << 20;
 
@@ -92,7 +91,10 @@ async fn show(
             at, name, filed, ..
         } = entry;
         let Some(Filed {
-            mut report, bytes, ..
+            mut report,
+            books,
+            bytes,
+            ..
         }) = filed
         else {
             return Err(CatalogueError::NoSuchDecision(id).into());
@@ -106,6 +108,7 @@ async fn show(
             name,
             text,
             headings,
+            books: Some(&books),
             bytes: text.map(|text| text.len() as u64).or(bytes),
             at,
             is_of_sender: false,
@@ -136,7 +139,11 @@ impl TextOfCheck {
                 let Some(kept) = entry.text else {
                     return Ok((None, room));
                 };
-                room.grow(COPIES.saturating_mul(kept.bytes as usize) + HEADINGS)?;
+                // Without its passages if a single client may not have that much memory.
+                let needed = COPIES.saturating_mul(kept.bytes as usize);
+                if !fits(&mut room, needed.saturating_add(HEADINGS))? {
+                    return Ok((None, room));
+                }
                 let text = session
                     .decisions()
                     .read_text(&entry.id, session.only_of())?;

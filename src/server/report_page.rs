@@ -34,6 +34,8 @@ pub(super) struct ShownReport<'a> {
     /// The text that was checked, as far as it is known.
     pub(super) text: Option<&'a str>,
     pub(super) headings: &'a [Heading],
+    /// The digests of the texts that the matched books had, if it was filed.
+    pub(super) books: Option<&'a [String]>,
     /// The length of the text; `None` if gems were checked.
     pub(super) bytes: Option<u64>,
     /// When it was checked.
@@ -72,20 +74,25 @@ impl ReportPage {
             name,
             text,
             headings,
+            books,
             bytes,
             at,
             is_of_sender,
         } = shown;
-        let kind = || match bytes {
-            Some(_) => language.name_text(),
-            None => language.name_gems(),
-        };
-        let name = name.unwrap_or_else(kind);
+        let name = name.unwrap_or_else(|| name_of_kind(language, bytes));
         let books = match text.filter(|_| self.compares()) {
             Some(text) => {
                 let locator = Locator::new(text, headings);
                 let readable = self.readable.as_ref();
-                texts::compare(catalogue, &mut report, text, &locator, readable, room)?
+                texts::compare(
+                    catalogue,
+                    &mut report,
+                    text,
+                    &locator,
+                    readable,
+                    books,
+                    room,
+                )?
             }
             None => Vec::new(),
         };
@@ -101,5 +108,13 @@ impl ReportPage {
         } else {
             html_report(language, &name, &part)
         })
+    }
+}
+
+/// What is checked, if it has no name.
+fn name_of_kind(language: Language, bytes: Option<u64>) -> String {
+    match bytes {
+        Some(_) => language.name_text(),
+        None => language.name_gems(),
     }
 }
