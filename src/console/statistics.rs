@@ -99,6 +99,7 @@ fn concern(language: Language, concern: Concern) -> String {
         Concern::KeyMayNotForbid => language.c_concern_key_may_not_forbid(),
         Concern::FailingWebhook => language.c_concern_failing_webhook(),
         Concern::DiskNearlyFull => language.c_concern_disk_nearly_full(),
+        Concern::EvidenceFull => language.c_concern_evidence_full(),
         Concern::NoReserve => language.c_concern_no_reserve(),
         Concern::NotWritable => language.c_concern_not_writable(),
         Concern::StoreErrors => language.c_concern_store_errors(),
