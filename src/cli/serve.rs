@@ -198,7 +198,7 @@ fn open(settings: &Settings, folds: &FoldsArgument) -> Result<Catalogue, Catalog
         .with_client_recipe(settings.client_recipe.clone())
         .with_evidence(EvidenceLimits {
             days: settings.keep_evidence_days,
-            bytes: settings.max_evidence.0,
+            bytes: settings.max_evidence(),
         });
     folds.apply(&catalogue)?;
     Ok(catalogue)
