@@ -195,15 +195,17 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
     }
 }
 
-/// What was decided about a check, and the form to decide more. The page around it stays as it is.
+/// What was decided about a check, and the form to decide more. The page around it stays as it is. What goes wrong is told
+/// above the form, which keeps what was written.
 fn deciding(visitor: &Visitor, id: &str, decisions: &[Decision]) -> Markup {
     let language = visitor.language();
     let place = path("/console/checks", [id]);
     html! {
         div id="deciding" aria-live="polite" {
             (rulings(language, decisions))
-            form method="post" action=(place) class="card" hx-post=(place) hx-target="#deciding"
-                hx-select="#deciding, .problem" hx-swap="outerHTML" hx-disabled-elt="find button" {
+            div id="undecided" class="problem" role="alert" {}
+            form method="post" action=(place) class="card" hx-post=(place) hx-target="#undecided"
+                hx-select="#deciding, .problem > *" hx-swap="innerHTML" hx-disabled-elt="find button" {
                 (token_field(visitor))
                 (ruling_fields(language))
             }
@@ -341,15 +343,26 @@ fn evidence(visitor: &Visitor, entry: &Decision) -> Markup {
             (button_to(visitor, &(place + "/delete-text"), &language.c_delete_text(), Some(&language.c_sure_delete_text())))
         };
     }
+    let (place, most) = (place + "/attach", visitor.inside().max_body());
+    let too_large = language.c_too_large(&size(language, most as u64));
     html! {
         @if is_of_text(entry) {
-            form method="post" enctype="multipart/form-data" action=(place + "/attach") class="card" {
-                (token_field(visitor))
-                h2 { label for="file" { (language.c_attach()) } }
-                p { (language.c_text_gone()) }
-                input type="file" id="file" name="file" required;
-                p class="quiet" { (language.c_attach_hint()) }
-                (main_button(&language.c_attach_do()))
+            h2 { (language.c_attach()) }
+            p { (language.c_text_gone()) " " (language.c_attach_hint()) }
+            div class="two" {
+                form method="post" enctype="multipart/form-data" action=(place) class="card" data-max=(most)
+                    data-too-large=(too_large) {
+                    (token_field(visitor))
+                    label for="file" { (language.head_file()) }
+                    input type="file" id="file" name="file" required;
+                    (main_button(&language.c_attach_do()))
+                }
+                form method="post" enctype="multipart/form-data" action=(place) class="card" {
+                    (token_field(visitor))
+                    label for="text" { (language.c_text()) }
+                    textarea id="text" name="file" rows="2" required {}
+                    (main_button(&language.c_attach_do()))
+                }
             }
         }
     }
@@ -400,12 +413,23 @@ async fn decide(
     if !visitor.is_by_script() {
         return Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")));
     }
-    let entry = visitor.call::<ShowDecision>(&[&id], ()).await?;
-    let decisions = decisions_about(&visitor, &entry).await?;
-    let decided = deciding(&visitor, &id, &decisions).into_string();
-    Ok(HttpResponse::Ok()
-        .content_type("text/html; charset=utf-8")
-        .body(decided))
+    let mut response = HttpResponse::Ok();
+    response.content_type("text/html; charset=utf-8");
+    // It is recorded: a failure to show that must not look like one to record it.
+    let Ok(decisions) = decisions_of(&visitor, &id).await else {
+        let place = path("/console/checks", [&id]);
+        return Ok(response.insert_header(("hx-redirect", place)).finish());
+    };
+    Ok(response
+        .insert_header(("hx-retarget", "#deciding"))
+        .insert_header(("hx-reswap", "outerHTML"))
+        .body(deciding(&visitor, &id, &decisions).into_string()))
+}
+
+/// What was decided about the filed check with this id.
+async fn decisions_of(visitor: &Visitor, id: &str) -> Result<Vec<Decision>, PageFailure> {
+    let entry = visitor.call::<ShowDecision>(&[id], ()).await?;
+    decisions_about(visitor, &entry).await
 }
 
 fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
@@ -415,6 +439,7 @@ fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
                 Some(id) => a href=(path("/console/checks", [id])) { (clean(name)) },
                 None => (clean(name)),
             }
+            @if report.text_kept == Some(false) { br; small { (language.text_not_kept()) } }
         }
         td data-value=(if report.is_answer() { report.verdict as u8 } else { NOT_CHECKED }) {
             (verdict(language, report.verdict, report.is_answer()))

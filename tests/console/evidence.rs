@@ -58,6 +58,16 @@ fn a_filed_report_keeps_what_it_shows() {
     );
     // A decision is added to the page, whose report stays.
     browser.js("document.querySelector('.report').dataset.same = 'yes'");
+    // What is refused is told beside the form, with what was written: letters of two bytes.
+    browser.js("document.getElementById('reason').value = 'ы'.repeat(4000)");
+    browser.click("input[value=refused]");
+    browser.click("#deciding form button.main");
+    browser.see("#undecided", "too_long");
+    browser.js("document.getElementById('reason').value = document.getElementById('reason').value.slice(4000)");
+    assert_eq!(
+        browser.js("return document.querySelectorAll('#result').length"),
+        1
+    );
     decide(&browser, "a copy");
     browser.find(".report[data-same=yes]");
     assert_eq!(passages(), fresh);
