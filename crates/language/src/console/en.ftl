@@ -393,7 +393,7 @@ c_failovers = Failovers
 ## Terms
 
 c_term_filed = filed check
-c_term_filed_is = Its report is kept under a link, and decisions about it can be recorded. The text is kept for a while if the administrator said so.
+c_term_filed_is = Its report is kept under a link, and decisions about it can be recorded. The text is kept as long as the administrator says.
 c_term_gem = gem
 c_term_gem_is = A number that stands for a passage of a text. Texts with gems in common have passages in common.
 c_term_verdict = verdict
