@@ -147,7 +147,7 @@ pub struct Settings {
     )]
     pub keep_evidence_days: u32,
     /// The most that the texts of filed checks take together, before compression; those of one key at most twice what is still
-    /// free. Beyond it, checks are filed without their texts [default: 1GiB; with --store, where one node has them in memory, 64MiB]
+    /// free. Beyond it, checks are filed without their texts [default: 1GiB, or 64MiB with --store, where one node has them in memory]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_EVIDENCE")]
     pub max_evidence: Option<Size>,
     /// Allow backup jobs, which write to folders directly below this one. Without it, a server makes no backups

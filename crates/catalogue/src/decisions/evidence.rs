@@ -570,10 +570,10 @@ mod tests {
     #[test]
     fn what_is_damaged_does_not_keep_others_from_expiring() {
         let folder = tempfile::tempdir().expect("a folder");
-        let catalogue = keeping(folder.path(), 1 << 20);
+        let catalogue = keeping(folder.path(), 4 << 20);
         let long = "x".repeat(PIECE * (PIECES + 1));
-        let (damaged, _) = file(&catalogue, &Actor::Local, &long, &[]);
-        file(&catalogue, &Actor::Local, "Some text.", &[]);
+        let (damaged, is_kept) = file(&catalogue, &Actor::Local, &long, &[]);
+        assert!(is_kept && file(&catalogue, &Actor::Local, "Some text.", &[]).1);
         let row = key(b"e", damaged.parse().expect("an id"));
         let change = RowChange::put(Table::Decisions, row, "{");
         let written = catalogue.store.apply(&Actor::Local, &[change], &[]);
