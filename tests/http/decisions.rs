@@ -382,7 +382,7 @@ fn a_filed_report_shows_no_other_text_than_the_one_that_matched() {
     let page = path_of(&file(&server, &copied())["filed"], "page");
     let shown = || matches_of(server.get(&page));
     let fresh = shown();
-    let has_passages = |page: &str| page.contains("<td lang");
+    let has_passages = |page: &str| page.contains("<th scope=\"col\">In the book</th>");
     assert!(has_passages(&fresh), "{fresh}");
     // A note on the book is no other text.
     server
