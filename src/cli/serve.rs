@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use jiff::Timestamp;
-use lapidary::server::settings::{LogFormat, RuleArguments, Settings};
+use lapidary::server::settings::{LogFormat, RuleArguments, Settings, Size};
 use lapidary::server::{self, CertificateFiles, ServerError};
 use lapidary_catalogue::parse;
 use lapidary_catalogue::{Backups, Catalogue, CatalogueError, EvidenceLimits};
@@ -213,6 +213,7 @@ fn print_effective(settings: &Settings) -> Result<Status, Failure> {
         .map_err(|e| Failure::Input(e.to_string()))?;
     let effective = Settings {
         body_memory: Some(settings.body_memory().into()),
+        max_evidence: Some(Size(settings.max_evidence())),
         rule: RuleArguments::default(),
         ..settings.clone()
     };
