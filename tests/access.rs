@@ -168,6 +168,24 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             Value::Null,
             [401, 404, 404, 403, 404],
         ),
+        (
+            "GET",
+            "/v1/decisions/0/page",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
+        (
+            "POST",
+            "/v1/decisions/0/page",
+            json!({}),
+            [401, 415, 415, 403, 415],
+        ),
+        (
+            "DELETE",
+            "/v1/decisions/0/text",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
         ("GET", "/v1/sources", Value::Null, [401, 403, 403, 200, 200]),
         (
             "PUT",

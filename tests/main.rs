@@ -19,6 +19,7 @@ mod doctor;
 mod duplicates;
 mod errors;
 mod evaluate;
+mod evidence;
 mod feeds;
 mod forms;
 mod harm;

@@ -208,6 +208,11 @@ fn leaves_one_of_each(start: &dyn Fn() -> Server) {
         entries["decisions"].as_array().map(Vec::len),
         Some(2 * ROUNDS as usize)
     );
+    let stats = client.get(&server.url, "/v1/stats");
+    assert_eq!(
+        stats["evidence"]["texts"], ROUNDS,
+        "the texts of filed checks"
+    );
     // A job that a kill interrupted goes on when another like it is asked for. No request began one that nobody knows of.
     let listed = client.get(&server.url, "/v1/jobs?limit=1000");
     let listed = listed["jobs"].as_array().expect("jobs").iter();

@@ -221,15 +221,25 @@ fn every_call_works_with_its_example() {
             target = format!("{job}/{found}");
         }
         let (kind, mut example_body) = example(&call["requestBody"]);
-        if ["decision", "decide"].contains(&call["operationId"].as_str().expect("a name")) {
+        let about_checks = [
+            "decision",
+            "decide",
+            "delete_evidence",
+            "filed_page",
+            "filed_page_of_text",
+        ];
+        if about_checks.contains(&call["operationId"].as_str().expect("a name")) {
             // File the check that it is about.
+            let text = if kind == "text/plain" {
+                &example_body
+            } else {
+                "Gems"
+            };
+            let filed = json!({ "text": text, "record": true });
             let filed = send(
                 "POST",
                 "/v1/checks",
-                (
-                    "application/json",
-                    r#"{"text": "Gems", "record": true}"#.to_owned(),
-                ),
+                ("application/json", filed.to_string()),
             )
             .2;
             let filed: Value = serde_json::from_str(&filed).expect("a report");
@@ -280,7 +290,11 @@ fn example(body: &Value) -> (&str, String) {
     let Some(content) = body["content"].as_object() else {
         return ("", String::new());
     };
-    let examples = content.iter().filter_map(|(kind, content)| {
+    // The program that sends a form chooses its boundary.
+    let contents = content
+        .iter()
+        .filter(|(kind, _)| *kind != "multipart/form-data");
+    let examples = contents.filter_map(|(kind, content)| {
         let first = content["examples"]
             .as_object()
             .and_then(|examples| examples.values().next());

@@ -645,6 +645,23 @@ fn no_key_sees_the_decisions_of_others() {
         (list(&other), list(&attacker), list(&checker), list(&admin)),
         ((200, 0), (403, 0), (200, 1), (200, 1))
     );
+    // Neither the text, even to whoever has it, nor the way to delete it.
+    let page = format!("{path}/page");
+    let show = |client: &Client| client.call("GET", &page, "text/plain", "");
+    let send = |client: &Client| client.call("POST", &page, "text/plain", text_of(0));
+    let delete = |client: &Client| {
+        let text = format!("{path}/text");
+        client.json("DELETE", &text, &Value::Null).0
+    };
+    let all = |client: &Client| (show(client).0, send(client).0, delete(client));
+    assert_eq!(all(&other), (404, 404, 404));
+    assert_eq!(all(&attacker), (403, 403, 403));
+    let text = text_of(0);
+    let word = text[4_000..].split_whitespace().nth(1).expect("a word");
+    let (status, shown) = show(&checker);
+    assert!(status == 200 && shown.contains(word), "{word}: {shown}");
+    assert_eq!(all(&checker), (200, 200, 204));
+    assert!(!show(&admin).1.contains(word));
     assert_eq!(checker.json("GET", &path, &Value::Null).0, 200);
     assert_eq!(checker.json("POST", "/v1/decisions", &new).0, 201);
     assert_eq!(

@@ -628,6 +628,15 @@ fn no_other_key_sees_a_kept_text() {
         );
         let checks = client.call("POST", "/v1/checks", plain, page, upload.clone());
         assert_eq!(checks.body.contains(SECRET), *sees, "{}", checks.body);
+        // Nor does it when the check is shown later.
+        let filed = "/v1/checks?record=true&name=u";
+        let filed = client.call("POST", filed, plain, "*/*", upload.clone());
+        let id = serde_json::from_str::<Value>(&filed.body).unwrap_or_default()["filed"].clone();
+        let later = format!("/v1/decisions/{}/page", id.as_str().unwrap_or("0"));
+        let sent_again = client.call("POST", &later, plain, page, upload.clone());
+        for later in [client.get(&later), sent_again] {
+            assert_eq!(later.body.contains(SECRET), *sees, "{}", later.body);
+        }
         // Programs get figures, not words.
         assert!(
             !client

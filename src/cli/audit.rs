@@ -102,6 +102,9 @@ fn sentence(action: &Action) -> String {
             check,
             ..
         } => format!("recorded {ruling} about check {check} ({decision})"),
+        Action::EvidenceRead { check } => format!("read the text of check {check}"),
+        Action::EvidenceExpired { check } => format!("deleted the expired text of check {check}"),
+        Action::EvidenceDeleted { check } => format!("deleted the text of check {check}"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Query};
+use lapidary_extract::Heading;
 use lapidary_gems::Recipe;
 use lapidary_operations::{CommandLine, ListPage, Operation, PageQuery, Session};
 use lapidary_store::{Actor, BookKey, Watch};
@@ -72,13 +73,18 @@ impl CatalogueClient {
         Ok(all)
     }
 
-    /// Checks a text or gems.
-    pub(super) fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
+    /// Checks a text with its headings, or gems.
+    pub(super) fn check(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+    ) -> Result<Report, Failure> {
         match self {
             Self::Local(catalogue) => Ok(catalogue
                 .by(Actor::Local)
                 .decisions()
-                .check(query, options)?),
+                .check(query, headings, options)?),
             Self::Remote(server) => server.check(query, options),
         }
     }

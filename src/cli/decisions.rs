@@ -1,11 +1,13 @@
-//! `lapidary decisions list|show|record`.
+//! `lapidary decisions list|show|record|delete-text`.
 
 use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
 use lapidary_catalogue::api::{Decision, NewDecision, Ruling};
-use lapidary_operations::decisions::{Decide, DecisionsQuery, ListDecisions, ShowDecision};
+use lapidary_operations::decisions::{
+    Decide, DecisionsQuery, DeleteEvidence, ListDecisions, ShowDecision,
+};
 use lapidary_report::clean;
 use lapidary_store::{BookId, Library};
 
@@ -65,6 +67,13 @@ enum DecisionsCommand {
         /// The id of the filed check
         id: String,
     },
+    /// Delete the text that a server keeps with a filed check. Its report stays
+    DeleteText {
+        #[command(flatten)]
+        target: Target,
+        /// The id of the filed check
+        id: String,
+    },
 }
 
 impl DecisionsArgs {
@@ -109,6 +118,9 @@ impl DecisionsArgs {
                     },
                 )?;
                 writeln!(out(false), "{}", line(&made))?;
+            }
+            DecisionsCommand::DeleteText { target, id } => {
+                target.open()?.call::<DeleteEvidence>(id, ())?;
             }
         }
         Ok(Status::Done)

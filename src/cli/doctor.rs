@@ -45,6 +45,8 @@ use lapidary_operations::status::Diagnose;
 ///
 /// - `disk_nearly_full`: less space is free than `min-free`
 ///
+/// - `evidence_full`: the texts of filed checks take more than half of what they may (`max-evidence`)
+///
 /// - `no_reserve`: there is too little free space for the 64 MiB that a server reserves for when the disk is full, so that keys can be
 ///   revoked then; it takes 128 MiB
 ///

@@ -9,10 +9,10 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use jiff::Timestamp;
-use lapidary::server::settings::{LogFormat, RuleArguments, Settings};
+use lapidary::server::settings::{LogFormat, RuleArguments, Settings, Size};
 use lapidary::server::{self, CertificateFiles, ServerError};
 use lapidary_catalogue::parse;
-use lapidary_catalogue::{Backups, Catalogue, CatalogueError};
+use lapidary_catalogue::{Backups, Catalogue, CatalogueError, EvidenceLimits};
 use lapidary_gems::{Recipe, RecipeName};
 use toml::{Table, Value};
 
@@ -195,7 +195,11 @@ fn open(settings: &Settings, folds: &FoldsArgument) -> Result<Catalogue, Catalog
         .with_rule(settings.rule.changes())
         .with_backups(backups)
         .with_private_webhooks(settings.private_webhooks)
-        .with_client_recipe(settings.client_recipe.clone());
+        .with_client_recipe(settings.client_recipe.clone())
+        .with_evidence(EvidenceLimits {
+            days: settings.keep_evidence_days,
+            bytes: settings.max_evidence(),
+        });
     folds.apply(&catalogue)?;
     Ok(catalogue)
 }
@@ -209,6 +213,7 @@ fn print_effective(settings: &Settings) -> Result<Status, Failure> {
         .map_err(|e| Failure::Input(e.to_string()))?;
     let effective = Settings {
         body_memory: Some(settings.body_memory().into()),
+        max_evidence: Some(Size(settings.max_evidence())),
         rule: RuleArguments::default(),
         ..settings.clone()
     };

@@ -63,6 +63,11 @@ impl StatsArgs {
                 "{books}, {disk} on disk, {postings} of them posting lists"
             )?,
         }
+        if stats.evidence.texts > 0 {
+            let texts = count(stats.evidence.texts, "text", "texts");
+            let bytes = HumanBytes(stats.evidence.bytes);
+            writeln!(out, "  {texts} of filed checks, {bytes}")?;
+        }
         for recipe in &stats.recipes {
             writeln!(out, "  {}", recipe_line(recipe))?;
         }

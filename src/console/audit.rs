@@ -111,6 +111,9 @@ fn what(language: Language, action: &Action) -> String {
         Action::JobStarted { .. } => language.c_did_start_job(),
         Action::JobCancelled { .. } => language.c_did_cancel_job(),
         Action::Decided { .. } => language.c_did_decide(),
+        Action::EvidenceRead { .. } => language.c_did_read_text(),
+        Action::EvidenceExpired { .. } => language.c_did_expire_text(),
+        Action::EvidenceDeleted { .. } => language.c_did_delete_text(),
     }
 }
 
@@ -133,7 +136,10 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::FoldsKept { .. } => html! {},
         Action::JobStarted { job, kind } => html! { (clean(kind)) " " (job) },
         Action::JobCancelled { job } => html! { (job) },
-        Action::Decided { check, .. } => {
+        Action::Decided { check, .. }
+        | Action::EvidenceRead { check }
+        | Action::EvidenceExpired { check }
+        | Action::EvidenceDeleted { check } => {
             html! { a href=(path("/console/checks", [check])) { (clean(check)) } }
         }
     }

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::assets;
 use super::layout::{
-    Here, HtmlPage, form_to, main_button, problem_told, see_other, size, table, terms, time,
+    Here, HtmlPage, button_to, main_button, problem_told, see_other, size, table, terms, time,
     token_field, verdict,
 };
 use super::visitor::{ApiAnswer, ApiCall, PageFailure, Visitor, path};
-use lapidary_catalogue::api::{Decision, Filed, NewDecision, Report, Ruling};
+use lapidary_catalogue::api::{Decision, NewDecision, Report, Ruling};
 use lapidary_language::Language;
-use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
-use lapidary_report::{PageTexts, clean, not_checked, report_part};
+use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
+use lapidary_report::{clean, not_checked};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
@@ -31,7 +31,9 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     )
     .route("/check", web::post().to(check))
     .route("/checks/{id}", web::get().to(filed))
-    .route("/checks/{id}", web::post().to(decide));
+    .route("/checks/{id}", web::post().to(decide))
+    .route("/checks/{id}/attach", web::post().to(attach))
+    .route("/checks/{id}/delete-text", web::post().to(delete_text));
 }
 
 /// The page on which texts are checked.
@@ -140,7 +142,9 @@ async fn check(
 ) -> Result<HttpResponse, PageFailure> {
     // What the page sends in place of a text says itself what is asked.
     let is_json = request.content_type() == "application/json";
-    let options = format!("?detail={}&record={}", wanted.row.is_none(), wanted.record);
+    // What is filed is shown later.
+    let detail = wanted.record || wanted.row.is_none();
+    let options = format!("?detail={detail}&record={}", wanted.record);
     let asked = format!("/v1/checks{}", if is_json { "" } else { &options });
     let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
     match &wanted.row {
@@ -186,34 +190,45 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
             button type="button" data-print { (language.c_print()) }
             @if let Some(id) = filed { a class="button" href=(path("/console/checks", [id])) { (language.c_link()) } }
         }
-        @if let Some(id) = filed { (decision_form(visitor, id)) }
+        @if let Some(id) = filed { (deciding(visitor, id, &[])) }
         @else { p class="quiet" { (language.c_not_filed()) } }
     }
 }
 
-fn decision_form(visitor: &Visitor, id: &str) -> Markup {
+/// What was decided about a check, and the form to decide more. The page around it stays as it is. What goes wrong is told
+/// above the form, which keeps what was written.
+fn deciding(visitor: &Visitor, id: &str, decisions: &[Decision]) -> Markup {
     let language = visitor.language();
-    let rulings = [Ruling::Accepted, Ruling::Refused, Ruling::Appealed];
-    form_to(
-        visitor,
-        &path("/console/checks", [id]),
-        "card",
-        &html! {
-            h2 { (language.c_decide()) }
-            fieldset {
-                legend { (language.c_ruling()) }
-                @for one in rulings {
-                    label class="choice" {
-                        input type="radio" name="ruling" value=(one.as_str()) required;
-                        (ruling(language, one))
-                    }
+    let place = path("/console/checks", [id]);
+    html! {
+        div id="deciding" aria-live="polite" {
+            (rulings(language, decisions))
+            div id="undecided" class="problem" role="alert" {}
+            form method="post" action=(place) class="card" hx-post=(place) hx-target="#undecided"
+                hx-select="#deciding, .problem > *" hx-swap="innerHTML" hx-disabled-elt="find button" {
+                (token_field(visitor))
+                (ruling_fields(language))
+            }
+        }
+    }
+}
+
+fn ruling_fields(language: Language) -> Markup {
+    html! {
+        h2 { (language.c_decide()) }
+        fieldset {
+            legend { (language.c_ruling()) }
+            @for one in [Ruling::Accepted, Ruling::Refused, Ruling::Appealed] {
+                label class="choice" {
+                    input type="radio" name="ruling" value=(one.as_str()) required;
+                    (ruling(language, one))
                 }
             }
-            label for="reason" { (language.c_reason()) }
-            textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
-            (main_button(&language.c_record()))
-        },
-    )
+        }
+        label for="reason" { (language.c_reason()) }
+        textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
+        (main_button(&language.c_record()))
+    }
 }
 
 /// What an entry says, in words.
@@ -244,52 +259,121 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, PageFailure>) -> H
         .body(row.into_string())
 }
 
-/// What was decided about a filed check of the text with this digest.
-async fn rulings_about(visitor: &Visitor, id: &str, digest: &str) -> Result<Markup, PageFailure> {
-    let asked = [("limit", "1000"), ("digest", digest)];
+/// What was decided about a filed check.
+async fn decisions_about(
+    visitor: &Visitor,
+    check: &Decision,
+) -> Result<Vec<Decision>, PageFailure> {
+    let asked = [("limit", "1000"), ("digest", check.digest.as_str())];
     let mut about = visitor.list::<ListDecisions>(&[], &asked).await?.decisions;
-    about.retain(|one| one.check == id && one.id != id);
-    Ok(rulings(visitor.language(), &about))
+    about.retain(|one| one.check == check.id && one.id != check.id);
+    Ok(about)
 }
 
 async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
+    let entry = visitor.call::<ShowDecision>(&[&id], ()).await?;
+    if entry.filed.is_none() {
+        return Ok(see_other(&path("/console/checks", [&entry.check])));
+    }
+    let page = page_of(&id);
+    show_filed(&visitor, &entry, ApiCall::new(Method::GET, &page)).await
+}
+
+/// Shows a filed check with the passages of a file that is the one that was checked.
+async fn attach(
+    visitor: Visitor,
+    request: HttpRequest,
+    id: Path<String>,
+    payload: Payload,
+) -> Result<HttpResponse, PageFailure> {
+    let page = page_of(&id);
+    let call = ApiCall::new(Method::POST, &page).passing(&request, payload.into_inner());
+    let entry = visitor.call::<ShowDecision>(&[&id], ()).await?;
+    show_filed(&visitor, &entry, call).await
+}
+
+async fn delete_text(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
+    visitor.call::<DeleteEvidence>(&[&id], ()).await?;
+    Ok(see_other(&path("/console/checks", [&id])))
+}
+
+fn page_of(id: &str) -> String {
+    path("/v1/decisions", [id]) + "/page"
+}
+
+/// Shows a filed check. The call answers with its report as a part of a page.
+async fn show_filed(
+    visitor: &Visitor,
+    entry: &Decision,
+    call: ApiCall<'_>,
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Decision {
-        id,
-        at,
-        actor,
-        check,
-        name,
-        digest,
-        filed,
-        ..
-    } = visitor.call::<ShowDecision>(&[&id], ()).await?;
-    let Some(Filed { report, .. }) = filed else {
-        return Ok(see_other(&path("/console/checks", [&check])));
-    };
-    let rulings = rulings_about(&visitor, &id, &digest).await?;
-    let name = name.unwrap_or_else(|| language.name_text());
-    let title = language.check_of(&clean(&name));
-    // A long report takes a while.
-    let part =
-        web::block(move || report_part(language, &name, &report, None, &PageTexts::default(), at))
-            .await;
-    let part = part.unwrap_or_default();
-    let page = HtmlPage::new(Here::Decisions, title, String::new())
+    let ApiAnswer { body, .. } = visitor.perform(call.for_a_page()).await?;
+    let report = String::from_utf8_lossy(&body);
+    let decisions = decisions_about(visitor, entry).await?;
+    let name = entry
+        .name
+        .as_deref()
+        .map_or_else(|| language.name_text(), clean);
+    let page = HtmlPage::new(Here::Decisions, language.check_of(&name), String::new())
         .with_report()
         .untitled();
-    Ok(page.show(&visitor, &html! {
+    Ok(page.show(visitor, &html! {
         section id="result" {
-            div class="report" { (part) }
-            p class="quiet" { (language.c_filed_by(&clean(&actor))) " " (time(at)) ". " (language.c_text_not_kept()) }
+            div class="report" { (PreEscaped(report)) }
+            p class="quiet" { (language.c_filed_by(&clean(&entry.actor))) " " (time(entry.at)) "." }
             div class="buttons" {
                 button type="button" data-print { (language.c_print()) }
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
+            (evidence(visitor, entry))
+            (deciding(visitor, &entry.id, &decisions))
         }
-        (rulings)
-        (decision_form(&visitor, &id))
     }))
+}
+
+/// What becomes of the text of a filed check: how long it is kept, or how to show its passages without it.
+fn evidence(visitor: &Visitor, entry: &Decision) -> Markup {
+    let language = visitor.language();
+    let place = path("/console/checks", [&entry.id]);
+    if let Some(text) = entry.text {
+        let until = text.until.strftime("%Y-%m-%d").to_string();
+        return html! {
+            p class="quiet" { (language.c_text_kept(&until)) }
+            (button_to(visitor, &(place + "/delete-text"), &language.c_delete_text(), Some(&language.c_sure_delete_text())))
+        };
+    }
+    let (place, most) = (place + "/attach", visitor.inside().max_body());
+    let too_large = language.c_too_large(&size(language, most as u64));
+    html! {
+        @if is_of_text(entry) {
+            h2 { (language.c_attach()) }
+            p { (language.c_text_gone()) " " (language.c_attach_hint()) }
+            div class="two" {
+                form method="post" enctype="multipart/form-data" action=(place) class="card" data-max=(most)
+                    data-too-large=(too_large) {
+                    (token_field(visitor))
+                    label for="file" { (language.head_file()) }
+                    input type="file" id="file" name="file" required;
+                    (main_button(&language.c_attach_do()))
+                }
+                form method="post" enctype="multipart/form-data" action=(place) class="card" {
+                    (token_field(visitor))
+                    label for="text" { (language.c_text()) }
+                    textarea id="text" name="file" rows="2" required {}
+                    (main_button(&language.c_attach_do()))
+                }
+            }
+        }
+    }
+}
+
+/// Whether a text was checked, and not only gems.
+fn is_of_text(entry: &Decision) -> bool {
+    entry.filed.as_ref().is_some_and(|filed| {
+        let mut spans = filed.report.matches.iter().flat_map(|found| &found.spans);
+        filed.bytes.is_some() || spans.any(|span| span.query.bytes.is_some())
+    })
 }
 
 /// What was decided about a check.
@@ -326,7 +410,26 @@ async fn decide(
         reason,
     };
     visitor.call::<Decide>(&[], new).await?;
-    Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")))
+    if !visitor.is_by_script() {
+        return Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")));
+    }
+    let mut response = HttpResponse::Ok();
+    response.content_type("text/html; charset=utf-8");
+    // It is recorded: a failure to show that must not look like one to record it.
+    let Ok(decisions) = decisions_of(&visitor, &id).await else {
+        let place = path("/console/checks", [&id]);
+        return Ok(response.insert_header(("hx-redirect", place)).finish());
+    };
+    Ok(response
+        .insert_header(("hx-retarget", "#deciding"))
+        .insert_header(("hx-reswap", "outerHTML"))
+        .body(deciding(&visitor, &id, &decisions).into_string()))
+}
+
+/// What was decided about the filed check with this id.
+async fn decisions_of(visitor: &Visitor, id: &str) -> Result<Vec<Decision>, PageFailure> {
+    let entry = visitor.call::<ShowDecision>(&[id], ()).await?;
+    decisions_about(visitor, &entry).await
 }
 
 fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
@@ -336,6 +439,7 @@ fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
                 Some(id) => a href=(path("/console/checks", [id])) { (clean(name)) },
                 None => (clean(name)),
             }
+            @if report.text_kept == Some(false) { br; small { (language.text_not_kept()) } }
         }
         td data-value=(if report.is_answer() { report.verdict as u8 } else { NOT_CHECKED }) {
             (verdict(language, report.verdict, report.is_answer()))

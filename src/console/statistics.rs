@@ -100,6 +100,7 @@ fn concern(language: Language, concern: Concern) -> String {
         Concern::KeyMayNotForbid => language.c_concern_key_may_not_forbid(),
         Concern::FailingWebhook => language.c_concern_failing_webhook(),
         Concern::DiskNearlyFull => language.c_concern_disk_nearly_full(),
+        Concern::EvidenceFull => language.c_concern_evidence_full(),
         Concern::NoReserve => language.c_concern_no_reserve(),
         Concern::NotWritable => language.c_concern_not_writable(),
         Concern::StoreErrors => language.c_concern_store_errors(),
@@ -233,6 +234,8 @@ fn store(language: Language, stats: &Stats) -> Markup {
                 dt { (language.c_disabled()) } dd { (language.number(stats.disabled)) }
                 dt { (language.c_disk()) } dd { (size(language, stats.disk_bytes)) }
                 dt { (language.c_postings()) } dd { (size(language, stats.posting_bytes)) }
+                dt { (language.c_evidence()) }
+                dd { (language.number(stats.evidence.texts)) " (" (size(language, stats.evidence.bytes)) ")" }
             }
             (table(&language.c_recipes(), &heads, &rows))
         }

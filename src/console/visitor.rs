@@ -122,6 +122,11 @@ impl Visitor {
         Err(self.problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, ""))
     }
 
+    /// Whether a script of a page sent the request, and takes a part of the answer.
+    pub(super) fn is_by_script(&self) -> bool {
+        self.0.request.headers().contains_key(HTMX)
+    }
+
     pub(super) fn language(&self) -> Language {
         self.0.language
     }

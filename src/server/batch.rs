@@ -14,7 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs;
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
-use super::checks::{locate, options_in, question, unfiled};
+use super::checks::{options_in, question, unfiled};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
@@ -127,7 +127,7 @@ async fn check_files(
                 ..options.clone()
             })?;
             let mut report = catalogue.checks().report(&query, &options)?;
-            locate(&mut report, &query, &headings);
+            report.locate_in(query.as_text(), &headings);
             Ok(report)
         });
         answer(number, name, None, report, room)
@@ -187,7 +187,7 @@ fn checked(catalogue: &Editor<'_>, language: Language, line: &[u8]) -> Result<Re
     let mut options = catalogue.asking(unfiled(options)?)?;
     options.language = language;
     let mut report = catalogue.checks().report(&query, &options)?;
-    locate(&mut report, &query, &[]);
+    report.locate_in(query.as_text(), &[]);
     Ok(report)
 }
 

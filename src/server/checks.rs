@@ -1,27 +1,25 @@
 //! Checks: with JSON, with a text or a file, and with the form that existing clients post.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use actix_web::http::header::{Accept, Header as _};
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use lapidary_gems::{RecipeName, WrittenGem};
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 
 use super::ServerState;
-use super::access::{Needs, Visible};
+use super::access::Needs;
 use super::body::{self, RequestBody};
 use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
-use super::inside::AsPart;
 use super::language;
 use super::memory::Room;
 use super::once;
 use super::parameters;
 use super::problem::{Problem, excerpt};
-use super::texts;
+use super::report_page::{ReportPage, ShownReport};
 use super::turns::Lane;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
@@ -30,11 +28,9 @@ use lapidary_catalogue::{
 };
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
-use lapidary_extract::position::Locator;
 use lapidary_extract::{Heading, Whole};
 use lapidary_language::Language;
-use lapidary_report::{PageTexts, html_report, report_part};
-use lapidary_store::{Library, Rights};
+use lapidary_store::Rights;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -78,7 +74,7 @@ async fn check(
     let named = once::of(&request)?;
     let body = body::json_or_raw(&request, payload, &state).await?;
     let language = language::preferred(&request);
-    let page = ReportPage::of(&request, language);
+    let page = wants_page(&request).then(|| ReportPage::of(&request, language));
     if page.as_ref().is_some_and(ReportPage::compares) {
         // It reads kept texts.
         body::is_small_work_of(Lane::Heavy);
@@ -110,94 +106,20 @@ fn reported(
     asked.options.language = language;
     let text = asked.query.as_text();
     asked.room.grow_for(text, editor)?;
-    let mut report = editor.decisions().check(&asked.query, &asked.options)?;
-    locate(&mut report, &asked.query, &asked.headings);
+    let CheckRequest {
+        query,
+        headings,
+        options,
+        ..
+    } = &asked;
+    // What the check needed is free again when its text is filed.
+    let report = editor.decisions().check(query, headings, options)?;
     let filed = report.filed.clone();
     let answer = match page {
-        Some(page) => Answer::page(page.render(editor, asked, report)?),
+        Some(page) => Answer::page(asked.rendered(page, editor, report)?),
         None => Answer::ok(&report)?,
     };
     Ok(answer.filed(filed).in_language(language))
-}
-
-/// A report that is to be answered as a page.
-struct ReportPage {
-    language: Language,
-    /// Whether the console takes it into a page of its own.
-    as_part: bool,
-    /// The libraries whose texts it may show; `None` if all.
-    readable: Option<BTreeSet<Library>>,
-}
-
-impl ReportPage {
-    /// Returns `None` if JSON is asked for.
-    fn of(request: &HttpRequest, language: Language) -> Option<Self> {
-        wants_page(request).then(|| Self {
-            language,
-            as_part: request.extensions().get::<AsPart>().is_some(),
-            readable: Visible::to(request),
-        })
-    }
-
-    /// Whether it shows passages of books beside those of the text.
-    fn compares(&self) -> bool {
-        self.readable
-            .as_ref()
-            .is_none_or(|libraries| !libraries.is_empty())
-    }
-
-    fn render(
-        &self,
-        catalogue: &Editor<'_>,
-        asked: CheckRequest,
-        mut report: Report,
-    ) -> Result<String, Problem> {
-        let language = self.language;
-        let CheckRequest {
-            name,
-            query,
-            headings,
-            options,
-            mut room,
-        } = asked;
-        let text = query.as_text();
-        let kind = match text {
-            Some(_) => language.name_text(),
-            None => language.name_gems(),
-        };
-        let of_case = options.record.and_then(|case| case.name);
-        let name = name.or(of_case).unwrap_or(kind);
-        let books = match text.filter(|_| self.compares()) {
-            Some(text) => {
-                let locator = Locator::new(text, &headings);
-                let readable = self.readable.as_ref();
-                texts::compare(catalogue, &mut report, text, &locator, readable, &mut room)?
-            }
-            None => Vec::new(),
-        };
-        let texts = PageTexts {
-            text,
-            // The page of the console has the text, and adds its passages.
-            adds_passages: self.as_part && text.is_none(),
-            books,
-        };
-        let bytes = text.map(|text| text.len() as u64);
-        let part = report_part(language, &name, &report, bytes, &texts, Timestamp::now());
-        Ok(if self.as_part {
-            part.into_string()
-        } else {
-            html_report(language, &name, &part)
-        })
-    }
-}
-
-/// Says where readers find the spans of a text.
-pub(super) fn locate(report: &mut Report, query: &Query, headings: &[Heading]) {
-    let has_places =
-        report.disguise.is_some() || report.matches.iter().any(|found| !found.spans.is_empty());
-    if let Some(text) = query.as_text().filter(|_| has_places) {
-        report.locate(&Locator::new(text, headings));
-    }
 }
 
 /// Existing clients do not know the rights `forbidden`; the strictest that they know is `protected`.
@@ -263,6 +185,36 @@ struct CheckRequest {
     options: CheckOptions,
     /// The memory reserved for it.
     room: Room,
+}
+
+impl CheckRequest {
+    /// Its report as a page. That of a repeated request says when it was made, of which texts.
+    fn rendered(
+        self,
+        page: &ReportPage,
+        editor: &Editor<'_>,
+        report: Report,
+    ) -> Result<String, Problem> {
+        let mut room = self.room;
+        let text = self.query.as_text();
+        let of_case = self.options.record.and_then(|case| case.name);
+        let entry = match &report.filed {
+            Some(id) => Some(editor.decisions().get(id, None)?),
+            None => None,
+        };
+        let at = entry.as_ref().map_or_else(Timestamp::now, |entry| entry.at);
+        let filed = entry.and_then(|entry| entry.filed);
+        let shown = ShownReport {
+            name: self.name.or(of_case),
+            bytes: text.map(|text| text.len() as u64),
+            text,
+            headings: &self.headings,
+            books: filed.as_ref().map(|filed| filed.books.as_slice()),
+            at,
+            is_of_sender: true,
+        };
+        page.render(editor, report, shown, &mut room)
+    }
 }
 
 fn asked(body: RequestBody, parameters: &str) -> Result<CheckRequest, Problem> {

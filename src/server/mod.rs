@@ -20,6 +20,7 @@ mod coding;
 mod connection;
 mod export;
 mod feed;
+mod filed;
 mod gates;
 mod health;
 mod import;
@@ -32,6 +33,7 @@ mod openapi;
 mod operations;
 mod recipes;
 mod recut;
+mod report_page;
 mod request;
 mod requests;
 mod routes;
@@ -77,7 +79,7 @@ use self::turns::Turns;
 use crate::console::{self, Console};
 use lapidary_catalogue::history::Recorder;
 use lapidary_catalogue::{
-    Catalogue, CatalogueError, UnwrittenRevocation, resume_jobs, start_webhooks,
+    Catalogue, CatalogueError, UnwrittenRevocation, expire_evidence, resume_jobs, start_webhooks,
 };
 use lapidary_extract::Limits;
 use lapidary_harvest::{KeyBounds, Schedule};
@@ -394,6 +396,7 @@ fn begin_work(state: &Data<ServerState>, sources: usize, sources_queue: u64) {
     let catalogue = &state.catalogue;
     resume_jobs(catalogue);
     start_webhooks(catalogue);
+    expire_evidence(catalogue);
     catalogue.follow_others();
     // What is fetched may be no larger than what is sent.
     let limits = Limits {

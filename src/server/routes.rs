@@ -13,12 +13,12 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
-    batch, books, checks, export, feed, health, import, index, me, metrics, openapi, problem,
-    recipes, recut, sources, texts,
+    batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
+    problem, recipes, recut, sources, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
-use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
+use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{
     CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
@@ -61,7 +61,7 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "decisions",
             "Filed checks, and what was decided about them",
-            [of_decisions()],
+            [of_decisions(), filed::calls()],
         ),
         section(
             "allow-lists",
@@ -118,6 +118,7 @@ fn of_decisions() -> Vec<Call> {
         Call::of::<ListDecisions>(),
         Call::of::<Decide>(),
         Call::of::<ShowDecision>(),
+        Call::of::<DeleteEvidence>(),
     ]
 }
 

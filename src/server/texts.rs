@@ -19,10 +19,10 @@ use lapidary_checking::{Passage, memory_to_compare};
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
 use lapidary_operations::books::no_such_book;
-use lapidary_store::{BookKey, Library};
+use lapidary_store::{BookKey, Library, Record};
 
 /// How many copies of a text exist while it is read.
-const COPIES: usize = 2;
+pub(super) const COPIES: usize = 2;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -54,19 +54,26 @@ async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRespo
 }
 
 /// Compares the best matches with the kept texts of their books, as far as these are in `readable` libraries (`None`: all), and
-/// returns the texts. Memory is reserved for all of it; a match for which a single client may not have enough stays as it is.
+/// returns the texts. With the `digests` of the texts that the books had when they were matched, only with those. Memory is
+/// reserved for all of it; a match for which a single client may not have enough stays as it is.
 pub(super) fn compare(
     catalogue: &Catalogue,
     report: &mut Report,
     checked: &str,
     locator: &Locator,
     readable: Option<&BTreeSet<Library>>,
+    digests: Option<&[String]>,
     room: &mut Room,
 ) -> Result<Vec<Option<String>>, Problem> {
     let mut texts = Vec::new();
-    for found in report.matches.iter_mut().take(MOST_COMPARED) {
+    for (number, found) in report.matches.iter_mut().take(MOST_COMPARED).enumerate() {
         let mut of_match = room.another();
-        let text = text_of(catalogue, &found.book, checked, readable, &mut of_match)?;
+        let text = match record_of(catalogue, &found.book, readable)? {
+            Some(record) if is_as_matched(&record, &found.book, digests, number) => {
+                text_of(catalogue, &record, checked, &mut of_match)?
+            }
+            _ => None,
+        };
         texts.push(text.map(|text| {
             let book = Whole {
                 text,
@@ -82,14 +89,12 @@ pub(super) fn compare(
     Ok(texts)
 }
 
-/// The kept text of a book that may be read, if a client may have enough memory to compare it with the text that was checked.
-fn text_of(
+/// The record of a book whose text is kept and may be read.
+fn record_of(
     catalogue: &Catalogue,
     book: &BookRef,
-    checked: &str,
     readable: Option<&BTreeSet<Library>>,
-    room: &mut Room,
-) -> Result<Option<String>, Problem> {
+) -> Result<Option<Record>, Problem> {
     let key = BookKey {
         library: book.library.clone().try_into()?,
         id: book.id.clone().try_into()?,
@@ -97,24 +102,42 @@ fn text_of(
     if readable.is_some_and(|readable| !readable.contains(&key.library)) {
         return Ok(None);
     }
-    let Some(record) = catalogue
-        .books()
-        .get(&key)?
-        .filter(|record| record.text_kept)
-    else {
-        return Ok(None);
-    };
+    let record = catalogue.books().get(&key)?;
+    Ok(record.filter(|record| record.text_kept))
+}
+
+/// Whether a book has the text that it had when it was matched: the positions of the match are of that one.
+fn is_as_matched(
+    record: &Record,
+    book: &BookRef,
+    digests: Option<&[String]>,
+    number: usize,
+) -> bool {
+    match digests {
+        Some(digests) => digests.get(number) == Some(&record.digest),
+        // It was matched just now.
+        None => record.bytes == book.bytes,
+    }
+}
+
+/// The text of a book, if a client may have enough memory to compare it with the text that was checked.
+fn text_of(
+    catalogue: &Catalogue,
+    record: &Record,
+    checked: &str,
+    room: &mut Room,
+) -> Result<Option<String>, Problem> {
     if !fits(room, COPIES.saturating_mul(record.bytes as usize))? {
         return Ok(None);
     }
-    let Some(text) = catalogue.books().text(&key)? else {
+    let Some(text) = catalogue.books().text(&record.key)? else {
         return Ok(None);
     };
     Ok(fits(room, memory_to_compare(checked, &text))?.then_some(text))
 }
 
 /// Reserves memory. Returns whether a client may have that much.
-fn fits(room: &mut Room, bytes: usize) -> Result<bool, Problem> {
+pub(super) fn fits(room: &mut Room, bytes: usize) -> Result<bool, Problem> {
     match room.grow(bytes) {
         Err(problem) if !problem.is_overload() => Ok(false),
         reserved => reserved.map(|()| true),

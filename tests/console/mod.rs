@@ -5,6 +5,7 @@
 
 mod browser;
 mod errors;
+mod evidence;
 mod hostile;
 mod look;
 mod module;

@@ -1,8 +1,11 @@
 //! Filed checks, and the decisions about them.
 
+use std::slice::from_ref;
+
+use lapidary_catalogue::EvidenceLimits;
 use serde_json::{Value, json};
 
-use super::running::{FORM, JSON, NDJSON, Running, TEXT, assert_has};
+use super::running::{Answer, FORM, JSON, NDJSON, Running, TEXT, assert_has};
 use crate::common::prose;
 
 fn file(server: &Running, text: &str) -> Value {
@@ -262,4 +265,212 @@ fn only_single_checks_are_filed() {
         json!([])
     );
     assert!(server.check_text("x")["filed"].is_null());
+}
+
+/// A server that keeps texts, with a book whose text is kept too.
+fn keeping(bytes: u64) -> Running {
+    let server = Running::keeping(EvidenceLimits { days: 90, bytes });
+    let book = json!({ "rights": "protected", "text": prose(1, 4_000), "keep_text": true });
+    server
+        .put("/v1/libraries/house/books/1", JSON, book.to_string())
+        .expect(201);
+    server
+}
+
+/// What was put before, within and behind a part of the book.
+fn copied() -> String {
+    format!(
+        "{}\n\n{}\n\n{}",
+        prose(2, 300),
+        &prose(1, 4_000)[5_000..15_000],
+        prose(3, 300)
+    )
+}
+
+fn path_of(id: &Value, rest: &str) -> String {
+    format!("/v1/decisions/{}/{rest}", id.as_str().expect("an id"))
+}
+
+/// The matches as a page shows them: passages and positions.
+fn matches_of(page: Answer) -> String {
+    assert_eq!(page.status, 200, "{page:?}");
+    let page = String::from_utf8(page.body).unwrap();
+    let (_, matches) = page.split_once("<section>").expect("a match");
+    matches.to_owned()
+}
+
+fn kept(server: &Running) -> Value {
+    server.get("/v1/stats").expect(200)["evidence"]["texts"].clone()
+}
+
+/// Who did something to the texts of filed checks.
+fn noted(server: &Running, action: &str) -> Vec<Value> {
+    let audit = server.get("/v1/audit?limit=1000").expect(200);
+    let entries = audit["entries"].as_array().unwrap().iter();
+    entries
+        .filter(|entry| entry["action"] == action)
+        .map(|entry| entry["check"].clone())
+        .collect()
+}
+
+/// A filed report shows what it showed at first, until its text is deleted; then again to whoever has the text.
+#[test]
+fn a_filed_report_keeps_what_it_shows() {
+    let server = keeping(1 << 20);
+    let text = copied();
+    let headers = [("Content-Type", TEXT), ("Accept", "text/html")];
+    let target = "/v1/checks?record=true";
+    let fresh = matches_of(server.send("POST", target, &headers, text.as_bytes()));
+    assert!(
+        fresh.contains("In the book") && fresh.matches("<td lang").count() > 2,
+        "{fresh}"
+    );
+    let report = file(&server, &text);
+    assert_eq!(report["text_kept"], true);
+    let (id, page) = (&report["filed"], path_of(&report["filed"], "page"));
+    let entry = shown(&server, id);
+    assert_eq!(entry["text"]["bytes"], text.len());
+    assert_eq!(entry["filed"]["bytes"], text.len());
+    assert_eq!(kept(&server), 2);
+
+    assert_eq!(matches_of(server.get(&page)), fresh);
+    assert_eq!(noted(&server, "evidence_read"), from_ref(id));
+
+    let delete = || server.send("DELETE", &path_of(id, "text"), &[], b"");
+    assert_eq!(delete().status, 204);
+    assert_eq!(noted(&server, "evidence_deleted"), from_ref(id));
+    delete().problem(404, "no_such_text", "it is gone");
+    assert_eq!(kept(&server), 1);
+    assert!(shown(&server, id)["text"].is_null());
+    let without = matches_of(server.get(&page));
+    let word = text[6_000..].split_whitespace().nth(1).expect("a word");
+    assert!(
+        fresh.contains(word) && !without.contains(word),
+        "{word} in {fresh}, not in {without}"
+    );
+    // Its positions stay: those of readers, not of bytes.
+    assert!(
+        without.contains("paragraph 1, ") && !without.contains("bytes "),
+        "{without}"
+    );
+
+    assert_eq!(matches_of(server.post(&page, TEXT, &text)), fresh);
+    server
+        .post(&page, TEXT, text.clone() + ".")
+        .problem(409, "other_text", "another text");
+    server
+        .post(&page, JSON, json!({ "text": text }).to_string())
+        .problem(415, "unknown_content_type", "not a text");
+    assert_eq!(kept(&server), 1);
+    assert_eq!(noted(&server, "evidence_read").len(), 1);
+    for call in [
+        server.get("/v1/decisions/nonsense/page"),
+        server.send("DELETE", "/v1/decisions/nonsense/text", &[], b""),
+    ] {
+        call.problem(404, "no_such_decision", "no id");
+    }
+}
+
+/// A book that was replaced or removed since has no passages: they would be of another text than the one that matched.
+#[test]
+fn a_filed_report_shows_no_other_text_than_the_one_that_matched() {
+    let server = keeping(1 << 20);
+    let put = |text: String| {
+        let book = json!({ "rights": "protected", "text": text, "keep_text": true }).to_string();
+        server.put("/v1/libraries/house/books/1", JSON, book)
+    };
+    let page = path_of(&file(&server, &copied())["filed"], "page");
+    let shown = || matches_of(server.get(&page));
+    // A page that is asked for again is the same one.
+    let headers = [
+        ("Content-Type", TEXT),
+        ("Accept", "text/html"),
+        ("Idempotency-Key", "the name of a request"),
+    ];
+    let sent = || {
+        let target = "/v1/checks?record=true";
+        matches_of(server.send("POST", target, &headers, copied().as_bytes()))
+    };
+    let fresh = shown();
+    assert_eq!(sent(), fresh);
+    let has_passages = |page: &str| page.contains("<th scope=\"col\">In the book</th>");
+    assert!(has_passages(&fresh), "{fresh}");
+    // A note on the book is no other text.
+    server
+        .send(
+            "PATCH",
+            "/v1/libraries/house/books/1",
+            &[("Content-Type", JSON)],
+            br#"{"note": "seen"}"#,
+        )
+        .expect(200);
+    assert_eq!(shown(), fresh);
+    // Of the same length, so that only its content tells.
+    let other = prose(1, 4_000).replace('e', "a");
+    put(other).expect(200);
+    assert!(!has_passages(&shown()), "{}", shown());
+    assert!(!has_passages(&sent()), "{}", sent());
+    put(prose(1, 4_000)).expect(200);
+    assert_eq!(shown(), fresh);
+    assert_eq!(sent(), fresh);
+    assert_eq!(kept(&server), 2);
+    server.send("DELETE", "/v1/libraries/house/books/1", &[], b"");
+    assert!(!has_passages(&shown()), "{}", shown());
+}
+
+/// A decision has no text, and neither has a check of gems.
+#[test]
+fn only_a_check_of_a_text_has_one() {
+    let server = keeping(1 << 20);
+    let asked = json!({ "gems": [1, 2, 3], "record": true }).to_string();
+    let report = server.post("/v1/checks", JSON, asked).expect(200);
+    assert!(report["text_kept"].is_null(), "{report}");
+    let page = path_of(&report["filed"], "page");
+    assert_eq!(server.get(&page).status, 200);
+    server
+        .post(&page, TEXT, "1,2,3")
+        .problem(409, "other_text", "a text in place of gems");
+    let checked = file(&server, &copied())["filed"].clone();
+    let new = json!({ "check": checked, "ruling": "refused", "reason": "a copy" }).to_string();
+    let decision = server.post("/v1/decisions", JSON, new).expect(201)["id"].clone();
+    let page = path_of(&decision, "page");
+    server
+        .get(&page)
+        .problem(404, "no_such_decision", "not a check");
+    server
+        .send("DELETE", &path_of(&decision, "text"), &[], b"")
+        .problem(404, "no_such_text", "not a check");
+    assert_eq!(kept(&server), 1);
+}
+
+/// What is beyond the limit is filed without its text, and says so. What is deleted makes room.
+#[test]
+fn texts_take_no_more_than_they_may() {
+    let text = copied();
+    // Enough for one, of which a single client has two thirds.
+    let server = keeping(text.len() as u64 * 2);
+    let first = file(&server, &text);
+    let second = file(&server, &text);
+    assert_eq!(
+        (&first["text_kept"], &second["text_kept"]),
+        (&json!(true), &json!(false))
+    );
+    assert!(shown(&server, &second["filed"])["text"].is_null());
+    let page = server.get(&path_of(&second["filed"], "page"));
+    let page = String::from_utf8(page.body).unwrap();
+    assert!(
+        page.contains("The text was not kept with this report."),
+        "{page}"
+    );
+    assert_eq!(kept(&server), 1);
+    server.send("DELETE", &path_of(&first["filed"], "text"), &[], b"");
+    assert_eq!(file(&server, &text)["text_kept"], true);
+    assert_eq!(kept(&server), 1);
+
+    let none = Running::keeping(EvidenceLimits {
+        days: 0,
+        bytes: 1 << 20,
+    });
+    assert_eq!(file(&none, &text)["text_kept"], false);
+    assert_eq!(kept(&none), 0);
 }

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lapidary::server::{Server, ServerError, Settings};
-use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::{Catalogue, EvidenceLimits};
 use lapidary_gems::{Recipe, WrittenGem};
 use lapidary_store::{Actor, RocksStore, Store};
 use lapidary_store_redis::ClusterStore;
@@ -72,13 +72,24 @@ impl Running {
         Self::on(of(store(&folder)), folder)
     }
 
+    /// Starts with a new catalogue that keeps texts of filed checks within these limits.
+    pub fn keeping(evidence: EvidenceLimits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::with_store(store(&folder)).with_evidence(evidence);
+        Self::of(catalogue, folder)
+    }
+
     fn on(store: Box<dyn Store>, folder: TempDir) -> Self {
+        Self::of(Catalogue::with_store(store), folder)
+    }
+
+    fn of(catalogue: Catalogue, folder: TempDir) -> Self {
         let settings = Settings {
             listen: vec!["127.0.0.1:0".parse().unwrap()].into(),
             max_body: MAX_BODY.into(),
             ..Settings::default()
         };
-        let server = Server::bind(Arc::new(Catalogue::with_store(store)), settings).unwrap();
+        let server = Server::bind(Arc::new(catalogue), settings).unwrap();
         let address = server.addresses()[0];
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);

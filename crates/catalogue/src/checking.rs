@@ -582,6 +582,7 @@ impl Answering<'_> {
             matches,
             disguise: None,
             filed: None,
+            text_kept: None,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         })
     }

@@ -171,12 +171,16 @@ impl Copying<&Catalogue> {
         })
     }
 
-    /// Whether anything but a verification or a compaction is in the audit log after an entry.
+    /// Whether anything but a verification, a compaction or a use of the texts of filed checks is in the audit log after an
+    /// entry.
     fn is_changed_since(&self, end: u64) -> Result<bool, CatalogueError> {
         let entries = self.0.store.audit(AuditFrom::Behind(end), PAGE)?;
         Ok(entries.len() == PAGE
             || !entries.iter().all(|entry| match &entry.action {
                 Action::JobStarted { kind, .. } => ["verify", "compact"].contains(&kind.as_str()),
+                Action::EvidenceRead { .. }
+                | Action::EvidenceDeleted { .. }
+                | Action::EvidenceExpired { .. } => true,
                 _ => false,
             }))
     }

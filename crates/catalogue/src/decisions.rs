@@ -1,7 +1,7 @@
 //! Filed checks, and what was decided about them.
 //!
-//! Entries are only ever added, each in one batch with its audit log entry and its search keys. In [`Table::Decisions`],
-//! the first byte of a key says what follows:
+//! Entries are only ever added, each in one batch with its audit log entry and its search keys. The texts of checks go
+//! again ([`evidence`]). In [`Table::Decisions`], the first byte of a key says what follows:
 //!
 //! ```text
 //! i                      → the id of the catalogue
@@ -10,6 +10,8 @@
 //! d digest \0 id         → nothing: the entries about a text
 //! b library \0 book \0 id → nothing: the filed checks that matched a book, and the decisions about them
 //! ```
+
+mod evidence;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -20,18 +22,24 @@ use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use self::evidence::{CheckedText, EvidenceLimits, expire_evidence, is_evidence};
+use super::add::StoredBook;
 use super::answer::{CheckOptions, Query};
 use super::copy::rows;
 use super::digest::digest_of;
 use super::recipes::recipe_stats;
 use super::settings::put;
-use super::sharing::SETTINGS;
+use super::sharing::{SETTINGS, Turn};
+use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::id::{first_id, new_id};
 use lapidary_checking::Reason;
 use lapidary_common::description::TooLong;
-use lapidary_store::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
+use lapidary_extract::Heading;
+use lapidary_store::{
+    Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
+};
 
 /// Maximum length of the name and of the reference of a case, in bytes.
 const REFERENCE_BYTES: usize = 1_000;
@@ -140,6 +148,7 @@ impl StoredDecision {
             case,
             reason,
             filed,
+            text: None,
         }
     }
 }
@@ -149,33 +158,60 @@ impl StoredDecision {
 pub struct Decisions<C>(pub(super) C);
 
 impl Decisions<Editor<'_>> {
-    /// Checks a text or gems, and files the report if the options ask for it. The report names the entry.
+    /// Checks a text with its headings, or gems, and files the report if the options ask for it. The report names the entry.
     ///
     /// # Errors
     /// Those of [`Checks::report`](crate::Checks::report), and [`CatalogueError::TooLong`].
-    pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let Some(case) = options.record.clone() else {
-            return self.0.checks().report(query, options);
+    pub fn check(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+    ) -> Result<Report, CatalogueError> {
+        let mut report = match options.record.clone() {
+            Some(case) => return self.file(query, headings, options, case),
+            None => self.0.checks().report(query, options)?,
         };
-        if let Some(id) = self.0.answered_before::<String>()? {
-            return self.report_of(&id);
+        report.locate_in(query.as_text(), headings);
+        Ok(report)
+    }
+
+    fn file(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+        case: Case,
+    ) -> Result<Report, CatalogueError> {
+        if let Some(report) = self.filed_before()? {
+            return Ok(report);
         }
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
-        let mut filed = self.checked(query, options)?;
+        let mut filed = self.checked(query, headings, options)?;
         let at = Timestamp::now();
         let id = new_id(at);
         filed.report.filed = Some(id.to_string());
         let digest = query.digest();
         let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
-        let _changing = self.0.changing_settings();
-        let mut changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
-        changes.extend(self.0.keep_answer(&filed.report.filed)?);
-        self.write(id, &entry, &books_of(&filed), changes)?;
-        Ok(filed.report)
+        self.write_check(id, &entry, filed, query.as_text(), headings)
     }
 
-    /// Makes the report that is to be filed.
-    fn checked(&self, query: &Query, options: &CheckOptions) -> Result<Filed, CatalogueError> {
+    /// The report that the request was answered with, if it was made before.
+    fn filed_before(&self) -> Result<Option<Report>, CatalogueError> {
+        let Some(id) = self.0.answered_before::<String>()? else {
+            return Ok(None);
+        };
+        let filed = self.filed(parsed(&id)?)?.ok_or_else(|| missing(&id))?;
+        Ok(Some(filed.report))
+    }
+
+    /// Makes the check that is to be filed: its report has positions.
+    fn checked(
+        &self,
+        query: &Query,
+        headings: &[Heading],
+        options: &CheckOptions,
+    ) -> Result<Filed, CatalogueError> {
         // The day is part of what the answer depends on. Others will see the report.
         let options = CheckOptions {
             exactly: false,
@@ -183,23 +219,65 @@ impl Decisions<Editor<'_>> {
             ..options.clone()
         };
         let snapshot = self.0.store.snapshot();
+        let mut report = self.0.checks().report_in(&*snapshot, query, &options)?;
+        let text = query.as_text();
+        report.locate_in(text, headings);
         Ok(Filed {
-            report: self.0.checks().report_in(&*snapshot, query, &options)?,
+            books: digests_of_books(&*snapshot, &report)?,
+            report,
             catalogue: self.catalogue_id(&self.0.actor)?.to_string(),
             state: self.state(&*snapshot)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
             detail: options.detail,
+            bytes: text.map(|text| text.len() as u64),
             clean: query.clean(),
         })
     }
 
-    /// The report of a filed check.
-    fn report_of(&self, id: &str) -> Result<Report, CatalogueError> {
-        let filed = self.get(id, None)?.filed;
-        let filed = filed.ok_or_else(|| CatalogueError::NoSuchDecision(id.to_owned()))?;
+    /// Writes a filed check with its text, or without it if there is no room for it.
+    fn write_check(
+        &self,
+        id: Uuid,
+        entry: &StoredDecision,
+        mut filed: Filed,
+        text: Option<&str>,
+        headings: &[Heading],
+    ) -> Result<Report, CatalogueError> {
+        let turn = self.turn_to_file(text)?;
+        let turn = turn.as_ref();
+        // Another server may have had the turn before.
+        if let Some(report) = self.filed_before()? {
+            return Ok(report);
+        }
+        if let Some(text) = text
+            && let Some(changes) = self.evidence_changes(id, entry, text, headings)?
+        {
+            filed.report.text_kept = Some(true);
+            match self.write_filed(id, entry, &filed, changes, turn) {
+                Ok(()) => return Ok(filed.report),
+                Err(CatalogueError::Store(StoreError::DiskFull(_) | StoreError::Full { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        filed.report.text_kept = text.map(|_| false);
+        self.write_filed(id, entry, &filed, Vec::new(), turn)?;
         Ok(filed.report)
+    }
+
+    /// Writes a filed check with the answer to its request, and with the changes that keep its text.
+    fn write_filed(
+        &self,
+        id: Uuid,
+        entry: &StoredDecision,
+        filed: &Filed,
+        mut changes: Vec<RowChange>,
+        turn: Option<&Turn<'_>>,
+    ) -> Result<(), CatalogueError> {
+        changes.push(put(Table::Decisions, key(b"f", id), filed));
+        changes.extend(self.0.keep_answer(&filed.report.filed)?);
+        self.write(id, entry, &books_of(filed), changes, turn)
     }
 
     /// Records what was decided about a filed check.
@@ -236,17 +314,18 @@ impl Decisions<Editor<'_>> {
         };
         let decision = kept.clone().shown(id, None);
         let changes = self.0.keep_answer(&decision)?;
-        self.write(id, &kept, &books_of(&filed), changes)?;
+        self.write(id, &kept, &books_of(&filed), changes, None)?;
         Ok(decision)
     }
 
-    /// Writes an entry with its search keys and its audit log entry.
+    /// Writes an entry with its search keys and its audit log entry, perhaps in a turn.
     fn write(
         &self,
         id: Uuid,
         kept: &StoredDecision,
         books: &BTreeSet<(String, String)>,
         mut changes: Vec<RowChange>,
+        turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
         let books = books
@@ -261,7 +340,11 @@ impl Decisions<Editor<'_>> {
             check: kept.check.clone(),
             digest: kept.digest.clone(),
         };
-        Ok(self.0.apply_once(&changes, &[action])?)
+        match turn {
+            Some(turn) => turn.apply(&self.0.actor, &changes, &[action])?,
+            None => self.0.apply_once(&changes, &[action])?,
+        }
+        Ok(())
     }
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
@@ -279,6 +362,7 @@ impl Decisions<Editor<'_>> {
             case,
             reason,
             filed,
+            ..
         } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
         check_lengths(name.as_deref(), case.as_deref(), reason.as_deref())?;
@@ -312,7 +396,7 @@ impl Decisions<Editor<'_>> {
             .iter()
             .map(|filed| put(Table::Decisions, key(b"f", id), filed))
             .collect();
-        self.write(id, &kept, &books, changes)?;
+        self.write(id, &kept, &books, changes, None)?;
         Ok(true)
     }
 }
@@ -324,8 +408,11 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// [`CatalogueError::NoSuchDecision`].
     pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
-        let filed = self.filed(id)?;
-        Ok(kept.shown(id, filed))
+        let (filed, text) = (self.filed(id)?, self.text_of(id, &kept, by)?);
+        Ok(Decision {
+            text,
+            ..kept.shown(id, filed)
+        })
     }
 
     /// A page of entries. `by`: only those that this actor made. The work of a call is bounded.
@@ -486,6 +573,27 @@ fn is_made_by(kept: &StoredDecision, by: Option<&Actor>) -> bool {
     by.is_none_or(|by| kept.actor == by.to_string())
 }
 
+/// The digests of the texts of the first books that a report shows.
+fn digests_of_books(
+    snapshot: &dyn Snapshot,
+    report: &Report,
+) -> Result<Vec<String>, CatalogueError> {
+    let mut digests = Vec::new();
+    for found in report.matches.iter().take(MOST_COMPARED) {
+        let key = BookKey {
+            library: found.book.library.clone().try_into()?,
+            id: found.book.id.clone().try_into()?,
+        };
+        let stored = StoredBook::find(snapshot, &key)?;
+        digests.push(
+            stored
+                .map(|stored| stored.record.digest)
+                .unwrap_or_default(),
+        );
+    }
+    Ok(digests)
+}
+
 /// The books that a check matched and showed.
 fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
     filed
@@ -550,10 +658,14 @@ fn missing(id: &str) -> CatalogueError {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {
-    serde_json::from_slice(value).map_err(|_| CatalogueError::BadSetting {
+    serde_json::from_slice(value).map_err(|_| damaged(id))
+}
+
+fn damaged(id: Uuid) -> CatalogueError {
+    CatalogueError::BadSetting {
         kind: Table::Decisions.as_str(),
         name: id.to_string(),
-    })
+    }
 }
 
 /// The last id before a page: that of the page before, or the one before the first that is sought.

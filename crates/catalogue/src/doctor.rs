@@ -8,15 +8,16 @@ use lapidary_gems::{Recipe, RecipeName, Rule};
 
 use super::libraries::Trust;
 use super::versions::MANY;
-use super::{Backups, Catalogue, CatalogueError};
+use super::{Backups, Catalogue, CatalogueError, EvidenceLimits};
 use crate::api::Concern::{
-    DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe,
-    Inconsistent, KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup, NoReserve,
-    NotWritable, OldBackup, OldLexicon, ProbingKey, Quarantine, StoreErrors, UnstatedTrust,
-    WaitingJob, WeakDefault, WeakRule,
+    DiskNearlyFull, EvidenceFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook,
+    IncompleteRecipe, Inconsistent, KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup,
+    NoReserve, NotWritable, OldBackup, OldLexicon, ProbingKey, Quarantine, StoreErrors,
+    UnstatedTrust, WaitingJob, WeakDefault, WeakRule,
 };
 use crate::api::{
-    Concern, CutFrom, Finding, Job, JobResult, JobState, Key, LibraryListing, Task, Webhook,
+    Concern, CutFrom, EvidenceStats, Finding, Job, JobResult, JobState, Key, LibraryListing, Task,
+    Webhook,
 };
 use crate::permission::{Role, Unless};
 use lapidary_common::count::count;
@@ -77,6 +78,8 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
             .map(|key| of_versions(key)),
     );
     findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
+    let texts = catalogue.decisions().evidence_stats()?;
+    findings.extend(of_evidence(catalogue.evidence, texts));
     let vitals = catalogue.vitals()?;
     findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
     if let Some(cluster) = cluster {
@@ -591,6 +594,19 @@ fn of_webhook(webhook: &Webhook) -> Option<Finding> {
         "the library is not told of books that match",
         fix,
     ))
+}
+
+fn of_evidence(limits: EvidenceLimits, texts: EvidenceStats) -> Option<Finding> {
+    let what = format!(
+        "the texts of filed checks take {} MiB of {} MiB",
+        texts.bytes / MIB,
+        limits.bytes / MIB
+    );
+    let why = "a key that files many checks files them without their texts, and in the end all do";
+    let fix = "raise max-evidence, or keep texts for fewer days (keep-evidence-days)";
+    limits
+        .are_nearly_reached(texts)
+        .then(|| Finding::new(EvidenceFull, what, why, fix))
 }
 
 fn of_store(vitals: &Vitals, min_free: u64) -> Vec<Finding> {

@@ -154,6 +154,19 @@ pub enum CatalogueError {
         "the text of {0} is not kept; to keep it, add the book again with `keep_text` (ingest --keep-texts)"
     )]
     NoSuchText(BookKey),
+    /// The text of a filed check is not kept, or not any more.
+    #[error("the text of the filed check {0} is not kept; send it again to see its passages")]
+    NoSuchEvidence(String),
+    /// The text is not the one that was checked.
+    #[error(
+        "this is not the text that was checked: its digest is {found}, that of the filed check {filed}; send the same file"
+    )]
+    OtherEvidence {
+        /// The digest of the text.
+        found: String,
+        /// That of the filed check.
+        filed: String,
+    },
     /// The text is not the one that the book was added with.
     #[error("this is not the text of {0}; to replace the text, add the book again")]
     OtherText(BookKey),
@@ -350,10 +363,10 @@ impl Classified for CatalogueError {
             Self::BadExport { .. } => ErrorCode::BadExport,
             Self::NotRecut { .. } => ErrorCode::NotRecut,
             Self::NoSuchBook(_) => ErrorCode::NoSuchBook,
-            Self::NoSuchText(_) => ErrorCode::NoSuchText,
+            Self::NoSuchText(_) | Self::NoSuchEvidence(_) => ErrorCode::NoSuchText,
             Self::NoSuchDecision(_) => ErrorCode::NoSuchDecision,
             Self::BadDecision => ErrorCode::BadDecision,
-            Self::OtherText(_) => ErrorCode::OtherText,
+            Self::OtherText(_) | Self::OtherEvidence { .. } => ErrorCode::OtherText,
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
             Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
             Self::BadCursor => ErrorCode::BadCursor,

@@ -41,6 +41,16 @@ struct StoredKey {
     /// Last recorded usage.
     #[serde(default)]
     used: Option<Usage>,
+    /// When a key of this name was added, if it was rotated since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+}
+
+impl StoredKey {
+    /// When a key of this name was added.
+    fn since(&self) -> Timestamp {
+        self.since.unwrap_or(self.key.created)
+    }
 }
 
 /// Usage of a daily quota.
@@ -150,6 +160,13 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
             .map(|kept| Arc::clone(&kept.key)))
     }
 
+    /// When the key with this name was added, with whatever secret.
+    pub(super) fn since(&self, name: &str) -> Result<Option<Timestamp>, CatalogueError> {
+        let known = self.known()?;
+        let of_name = known.values().filter(|kept| kept.key.name == name);
+        Ok(of_name.map(StoredKey::since).max())
+    }
+
     /// Finds the key of a secret.
     ///
     /// # Errors
@@ -201,6 +218,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
                 key: Arc::clone(&kept.key),
                 digest: kept.digest,
                 used: Some(*used),
+                since: kept.since,
             })
         });
         let noted = rows(&noted.collect::<Vec<_>>());
@@ -340,7 +358,7 @@ impl Keys<Editor<'_>> {
         let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| {
             self.0.libraries().trust_of_new_key(&new.libraries, trusted)
         })?;
-        let made = self.make(&turn, new, Vec::new(), trust);
+        let made = self.make(&turn, new, None, Vec::new(), trust);
         self.0.libraries().forget();
         made
     }
@@ -434,9 +452,11 @@ impl Keys<Editor<'_>> {
                     key: Arc::new(key),
                     digest: kept.digest,
                     used: kept.used,
+                    since: kept.since,
                 }
             })
             .collect();
+        let since = Some(newest.since());
         let Key {
             name,
             role,
@@ -459,7 +479,7 @@ impl Keys<Editor<'_>> {
             quota,
             expires,
         };
-        self.make(&turn, new, shortened, Vec::new())
+        self.make(&turn, new, since, shortened, Vec::new())
     }
 
     /// Makes sure that the newest secret of a key is the one that a change is for: its id is the key's version.
@@ -469,11 +489,13 @@ impl Keys<Editor<'_>> {
             .expects(|| newest.map(|key| tag_of(key.id.as_bytes())))
     }
 
-    /// Makes a key, in the same step as changes of other `keys` and statements about libraries.
+    /// Makes a key, whose name has been in use `since` then, in the same step as changes of other `keys` and statements about
+    /// libraries.
     fn make(
         &self,
         turn: &Turn<'_>,
         new: NewKey,
+        since: Option<Timestamp>,
         mut keys: Vec<StoredKey>,
         trust: Vec<(Library, bool)>,
     ) -> Result<MadeKey, CatalogueError> {
@@ -508,6 +530,7 @@ impl Keys<Editor<'_>> {
             key: Arc::new(key.clone()),
             digest,
             used: None,
+            since,
         });
         let mut actions = vec![Action::KeyMade {
             name: key.name.clone(),

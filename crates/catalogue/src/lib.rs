@@ -85,7 +85,9 @@ pub use books::{BookFilter, Books};
 pub use check::{Checks, compare};
 use copy::complete;
 pub use copy::{Copied, Copying};
-pub use decisions::{Case, Decisions, SoughtDecisions};
+pub use decisions::{
+    Case, CheckedText, Decisions, EvidenceLimits, SoughtDecisions, expire_evidence, is_evidence,
+};
 pub use digest::digests_of;
 pub use doctor::{SOON, diagnose};
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
@@ -134,7 +136,10 @@ pub struct Catalogue {
     backups: Backups,
     webhooks: webhooks::LocalWebhooks,
     client_recipe: Option<RecipeName>,
+    evidence: EvidenceLimits,
     changing_settings: Mutex<()>,
+    /// Held while a text is filed or deleted, whose bytes are counted.
+    filing_evidence: Mutex<()>,
     /// Books that are checked and added in one step ([`gate`]).
     gate_queue: gate_queue::GateQueue,
     /// Held while this process has the turn of the gate among all that share the store.
@@ -220,7 +225,9 @@ impl Catalogue {
             backups: Backups::Nowhere,
             webhooks: webhooks::LocalWebhooks::default(),
             client_recipe: None,
+            evidence: EvidenceLimits::default(),
             changing_settings: Mutex::default(),
+            filing_evidence: Mutex::default(),
             gate_queue: gate_queue::GateQueue::default(),
             gating: Mutex::default(),
             follows: AtomicBool::new(false),
@@ -265,6 +272,12 @@ impl Catalogue {
             client_recipe: recipe,
             ..self
         }
+    }
+
+    /// Sets how long texts of filed checks are kept, and how many.
+    #[must_use]
+    pub fn with_evidence(self, evidence: EvidenceLimits) -> Self {
+        Self { evidence, ..self }
     }
 
     /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
@@ -312,6 +325,7 @@ impl Catalogue {
             libraries,
             disk_bytes,
             posting_bytes,
+            evidence: self.decisions().evidence_stats()?,
             rule,
             cluster,
         })

@@ -157,7 +157,8 @@ fn encryption(passphrase: &str, at: Timestamp, mut answer: Vec<u8>) -> Vec<u8> {
 }
 
 impl Editor<'_> {
-    fn once(&self) -> Option<&OnceRequest> {
+    /// The request, if it takes effect once.
+    pub(super) fn once(&self) -> Option<&OnceRequest> {
         self.terms.as_ref()?.once.as_ref()
     }
 

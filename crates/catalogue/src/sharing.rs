@@ -191,3 +191,5 @@ impl Catalogue {
 pub(super) const GATE: &str = "gate";
 /// The turn of settings and keys, and of starting jobs.
 pub(super) const SETTINGS: &str = "settings";
+/// The turn of texts of filed checks, so that a long one holds up nothing else.
+pub(super) const EVIDENCE: &str = "evidence";

@@ -305,6 +305,7 @@ head_matches = Matches
 head_disguise = Disguise
 head_not_counted = Not counted
 head_note = Note
+text_not_kept = The text was not kept with this report.
 head_method = Method
 head_disguised_words = Disguised words:
 head_hidden = Hidden words

@@ -280,6 +280,7 @@ head_matches = Совпадения
 head_disguise = Маскировка
 head_not_counted = Не учтено
 head_note = Примечание
+text_not_kept = Текст не сохранён вместе с отчётом.
 head_method = Методика
 head_disguised_words = Замаскированные слова:
 head_hidden = Скрытые слова

@@ -10,7 +10,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::{
-    Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, filled, page_limit,
+    Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, filled, page_limit,
 };
 
 /// Lists filed checks and decisions.
@@ -140,5 +140,25 @@ impl Operation for ShowDecision {
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Decision, OperationError> {
         Ok(session.decisions().get(&id, session.only_of())?)
+    }
+}
+
+/// Deletes the kept text of a filed check.
+pub struct DeleteEvidence;
+
+impl Operation for DeleteEvidence {
+    type Path = String;
+    type Input = ();
+    type Answer = Done;
+    const ENDPOINT: Endpoint = Endpoint::delete("/v1/decisions/{decision}/text", Needs::Check)
+        .named("delete_evidence", "Delete the kept text of a filed check")
+        .about(
+            "The report stays. A key with the role check deletes texts that it filed. Earlier backups still have the text.",
+        )
+        .answers(&[(204, "It was deleted")]);
+
+    fn run(session: &Session<'_>, id: String, (): ()) -> Result<Done, OperationError> {
+        session.decisions().delete_text(&id, session.only_of())?;
+        Ok(Done)
     }
 }

@@ -143,6 +143,9 @@ fn facts(
             @if let Some(note) = &report.note {
                 dt { (language.head_note()) } dd { (clean(note)) }
             }
+            @if report.text_kept == Some(false) {
+                dt { (language.head_note()) } dd { (language.text_not_kept()) }
+            }
         }
     }
 }

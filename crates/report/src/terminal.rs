@@ -69,6 +69,9 @@ impl<W: Write> TerminalPage<'_, W> {
         if let Some(note) = &report.note {
             self.say(INDENT, &plain, &language.note(note))?;
         }
+        if report.text_kept == Some(false) {
+            self.say(INDENT, &plain, &language.text_not_kept())?;
+        }
         for (i, found) in report.matches.iter().take(DESCRIBED).enumerate() {
             self.gap()?;
             self.found(language, i, found, report, bytes)?;

@@ -114,6 +114,21 @@ pub enum Action {
         /// The digest of the checked text.
         digest: String,
     },
+    /// The kept text of a filed check was read.
+    EvidenceRead {
+        /// The id of the check.
+        check: String,
+    },
+    /// The kept text of a filed check has expired, and was deleted.
+    EvidenceExpired {
+        /// The id of the check.
+        check: String,
+    },
+    /// The kept text of a filed check was deleted.
+    EvidenceDeleted {
+        /// The id of the check.
+        check: String,
+    },
     /// A job was cancelled.
     JobCancelled {
         /// Its number.

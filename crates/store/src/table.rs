@@ -19,7 +19,7 @@ pub enum Table {
     Webhooks,
     /// How far each webhook has got in the audit log, by library.
     WebhookProgress,
-    /// Filed checks and decisions, with their search keys (`catalogue/decisions.rs`).
+    /// Filed checks with their texts, and decisions, with their search keys (`catalogue/decisions.rs`).
     Decisions,
     /// Sources of books, by name.
     Sources,

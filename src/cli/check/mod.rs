@@ -215,7 +215,7 @@ impl CheckArgs {
         if let Some(case) = &mut of_file.record {
             case.name = Some(name.clone());
         }
-        let mut report = match catalogue.check(&query, &of_file) {
+        let mut report = match catalogue.check(&query, &headings, &of_file) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => {
                 check_options(catalogue, options)?;
@@ -255,7 +255,7 @@ fn check_options(catalogue: &CatalogueClient, options: &CheckOptions) -> Result<
         record: None,
         ..options.clone()
     };
-    catalogue.check(&Query::Gems(TextGems::default()), &unfiled)?;
+    catalogue.check(&Query::Gems(TextGems::default()), &[], &unfiled)?;
     Ok(())
 }
 

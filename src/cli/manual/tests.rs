@@ -44,7 +44,7 @@ const SAMPLE: &str = "\
 ";
 
 /// Values in the sample that are not defaults. The first two are in force.
-const EXAMPLES: [(&str, &str); 17] = [
+const EXAMPLES: [(&str, &str); 18] = [
     ("data", r#""/var/lib/lapidary/catalogue""#),
     ("log-format", r#""json""#),
     (
@@ -56,6 +56,7 @@ const EXAMPLES: [(&str, &str); 17] = [
     ("certificate", r#""/etc/lapidary/certificate.pem""#),
     ("private-key", r#""/etc/lapidary/private-key.pem""#),
     ("body-memory", r#""512MiB""#),
+    ("max-evidence", r#""1GiB""#),
     ("concurrent", "8"),
     ("keyless-rate", r#""5/s""#),
     ("client-recipe", r#""released""#),

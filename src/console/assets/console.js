@@ -144,6 +144,7 @@
       busy(false);
     }
     document.getElementById('result').replaceWith(part);
+    htmx.process(part);
     part.scrollIntoView();
   };
 

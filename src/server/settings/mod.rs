@@ -30,6 +30,10 @@ use super::tls::CertificateFiles;
 const MAX_BODY: usize = 64 << 20;
 /// Enough for one client to send the largest body as JSON.
 const BODY_MEMORY: usize = 8 * MAX_BODY;
+/// About two thousand novels.
+const MAX_EVIDENCE: u64 = 1 << 30;
+/// The same in a cluster, where one node has them all in memory.
+const MAX_SHARED_EVIDENCE: u64 = 64 << 20;
 /// More than one, because some wait for the disk.
 const JOBS_OF_CORE: usize = 4;
 
@@ -132,6 +136,20 @@ pub struct Settings {
     /// Report not ready at /readyz with less free disk space than this
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MIN_FREE", default_value_t = Size(MIN_FREE))]
     pub min_free: Size,
+    /// Keep the text of a filed check for this many days, so that its report goes on to show passages. With 0, none is kept from
+    /// now on
+    // As long as a dispute about a refusal may take.
+    #[arg(
+        long,
+        value_name = "DAYS",
+        env = "LAPIDARY_KEEP_EVIDENCE_DAYS",
+        default_value_t = 90
+    )]
+    pub keep_evidence_days: u32,
+    /// The most that the texts of filed checks take together, before compression; those of one key at most twice what is still
+    /// free. Beyond it, checks are filed without their texts [default: 1GiB, or 64MiB with --store, where one node has them in memory]
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_EVIDENCE")]
+    pub max_evidence: Option<Size>,
     /// Allow backup jobs, which write to folders directly below this one. Without it, a server makes no backups
     #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
     pub backups: Option<PathBuf>,
@@ -212,6 +230,17 @@ impl Settings {
     pub fn body_memory(&self) -> usize {
         let usual = BODY_MEMORY.max(self.max_body.in_memory());
         self.body_memory.map_or(usual, Size::in_memory)
+    }
+
+    /// The most that the texts of filed checks take together, in bytes.
+    #[must_use]
+    pub fn max_evidence(&self) -> u64 {
+        let usual = if self.store.is_some() {
+            MAX_SHARED_EVIDENCE
+        } else {
+            MAX_EVIDENCE
+        };
+        self.max_evidence.map_or(usual, |most| most.0)
     }
 
     /// A request that takes at least this long is logged as a warning.

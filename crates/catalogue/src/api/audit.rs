@@ -52,7 +52,8 @@ struct Described {
     actor: String,
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), whether a
     /// library is trusted (`library_trust`), the whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
-    /// (`folds_kept`), a job (`job_started`, `job_cancelled`), or a filed check or a decision (`decided`).
+    /// (`folds_kept`), a job (`job_started`, `job_cancelled`), a filed check or a decision (`decided`), or the kept text of a
+    /// filed check (`evidence_read`, `evidence_deleted`, `evidence_expired`).
     action: String,
     /// The library, or that of the book.
     library: Option<String>,
@@ -84,7 +85,7 @@ struct Described {
     decision: Option<String>,
     /// What it says: `checked`, `accepted`, `refused` or `appealed`.
     ruling: Option<String>,
-    /// The id of the filed check that it is about.
+    /// The id of the filed check that it is about, or whose text was read or deleted.
     check: Option<String>,
     /// The number of the job.
     job: Option<u32>,

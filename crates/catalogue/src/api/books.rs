@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::checks::is_zero;
-use super::{HiddenText, Problem};
+use super::{EvidenceStats, HiddenText, Problem};
 use crate::object;
 use crate::permission::Unless;
 use crate::told::told_gems;
@@ -370,6 +370,9 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// Size of the posting lists, in bytes; part of `disk_bytes`.
     pub posting_bytes: u64,
+    /// The kept texts of filed checks.
+    #[serde(default)]
+    pub evidence: EvidenceStats,
     /// The rule that checks use with the default recipe.
     pub rule: Rule,
     /// The state of the cluster, if the catalogue is in one that answers.

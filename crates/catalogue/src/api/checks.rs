@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Problem;
 use lapidary_checking::{Exact, Identity, Informs, Passage, Reason, Relation, Score, Span, exact};
 use lapidary_extract::position::{Located, Locator};
-use lapidary_extract::{HiddenCount, HiddenWords};
+use lapidary_extract::{Heading, HiddenCount, HiddenWords};
 use lapidary_store::{Coverage, Record, Rights, Validity};
 
 /// A check: exactly one of `text` and `gems`.
@@ -195,6 +195,9 @@ pub struct Report {
     /// The id of the filed check, if it was filed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed: Option<String>,
+    /// Whether the text was kept with the filed check. Absent if it was not filed, or only gems were sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_kept: Option<bool>,
     /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -217,6 +220,15 @@ impl Report {
     #[must_use]
     pub fn is_answer(&self) -> bool {
         self.verdict.forbids() || self.reason.is_answer()
+    }
+
+    /// Says where readers find what the report names of a text with these headings. Of gems, nobody knows.
+    pub fn locate_in(&mut self, text: Option<&str>, headings: &[Heading]) {
+        let has_places =
+            self.disguise.is_some() || self.matches.iter().any(|found| !found.spans.is_empty());
+        if let Some(text) = text.filter(|_| has_places) {
+            self.locate(&Locator::new(text, headings));
+        }
     }
 
     /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the

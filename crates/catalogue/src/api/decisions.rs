@@ -80,6 +80,27 @@ pub struct Decision {
     /// For `checked`, if it is shown alone: the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed: Option<Filed>,
+    /// For `checked`, if it is shown alone: the checked text, while it is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<KeptText>,
+}
+
+/// The text of a filed check, which is kept for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeptText {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it expires.
+    pub until: Timestamp,
+}
+
+/// The texts of filed checks that are kept.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EvidenceStats {
+    /// How many.
+    pub texts: u64,
+    /// Their bytes, before compression.
+    pub bytes: u64,
 }
 
 impl Decision {
@@ -108,6 +129,12 @@ pub struct Filed {
     pub limit: usize,
     /// Whether spans were asked for.
     pub detail: bool,
+    /// The length of the checked text in bytes. Absent if only gems were sent, and in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The digests of the texts that the books of the first matches had, in the order of the matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub books: Vec<String>,
     /// Whether print artifacts were to be stripped; if missing, each recipe decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,

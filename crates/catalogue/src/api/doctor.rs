@@ -45,6 +45,8 @@ pub enum Concern {
     FailingWebhook,
     /// The disk is nearly full.
     DiskNearlyFull,
+    /// Few texts of filed checks can still be kept.
+    EvidenceFull,
     /// There is too little space to reserve some for when the disk is full.
     NoReserve,
     /// The catalogue cannot be changed.

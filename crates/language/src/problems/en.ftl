@@ -33,7 +33,7 @@ p_no_such_lexicon = There is no such lexicon.
 p_no_such_library = There is no such library.
 p_no_such_recipe = The catalogue has no such recipe.
 p_no_such_source = There is no such source.
-p_no_such_text = The text of this book is not kept.
+p_no_such_text = This text is not kept.
 p_no_such_webhook = There is no such webhook.
 p_not_found = There is no such page.
 
@@ -49,7 +49,7 @@ p_key_exists = There is a key of this name already; choose another name.
 p_matches = The text matches books that forbid it, so it was not added.
 p_not_offered = The store of this server cannot do this.
 p_not_recut = The gems of this book cannot be computed anew without its text.
-p_other_text = The text is not that of this book.
+p_other_text = This is another text than the one it is compared with.
 p_recipe_differs = There is another recipe of this name.
 p_recipe_incomplete = Not all books have gems of this recipe yet, so a check with it could miss some.
 p_request_runs = The same request is being answered; try again in some seconds.

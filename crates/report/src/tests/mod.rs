@@ -92,6 +92,7 @@ fn report(mut matches: Vec<Match>) -> Report {
         matches,
         disguise: None,
         filed: None,
+        text_kept: None,
         note: None,
     }
 }

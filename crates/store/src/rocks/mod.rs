@@ -283,11 +283,11 @@ impl RocksStore {
         value.map_err(|e| self.failed(&e))
     }
 
-    /// Sets the part of the blob files of texts, the oldest first, that a compaction rewrites without removed texts.
-    fn collect_texts(&self, part: &str) -> Result<(), StoreError> {
+    /// Sets the part of the blob files of a family, the oldest first, that a compaction rewrites without removed texts.
+    fn collect_texts(&self, family: Family, part: &str) -> Result<(), StoreError> {
         let options = [("blob_garbage_collection_age_cutoff", part)];
         self.db
-            .set_options_cf(self.family(Family::Texts), &options)
+            .set_options_cf(self.family(family), &options)
             .map_err(|e| self.failed(&e))
     }
 
@@ -462,13 +462,14 @@ impl Administration for RocksStore {
         for (family, done) in Family::ALL.into_iter().zip(1..) {
             watch(done, steps)?;
             // A removed text is then in no file any more.
-            if family == Family::Texts {
-                self.collect_texts("1.0")?;
+            let has_texts = matches!(family, Family::Texts | Family::Decisions);
+            if has_texts {
+                self.collect_texts(family, "1.0")?;
             }
             let (handle, all) = (self.family(family), None::<&[u8]>);
             self.db.compact_range_cf_opt(handle, all, all, &options);
-            if family == Family::Texts {
-                self.collect_texts(COLLECTED)?;
+            if has_texts {
+                self.collect_texts(family, COLLECTED)?;
             }
         }
         watch(steps, steps)

@@ -122,8 +122,13 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         Family::Meta | Family::Jobs | Family::Keys => {}
         // A fold or a text is large and rarely read. In a blob file, no compaction copies it.
         Family::Folds | Family::Texts => enable_blobs(&mut options),
-        Family::Audit | Family::Books | Family::Decisions | Family::Gems => {
+        Family::Audit | Family::Books | Family::Gems => {
             table.set_block_size(LARGE_BLOCK_BYTES);
+        }
+        // Beside the texts of filed checks are small rows.
+        Family::Decisions => {
+            table.set_block_size(LARGE_BLOCK_BYTES);
+            enable_blobs(&mut options);
         }
         // Most ids looked up while adding books do not exist yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),

@@ -13,6 +13,9 @@ use crate::{Action, Actor, Row, RowChange, StoreError, Table};
 const RECOVERY: Duration = Duration::from_secs(15);
 const RECOVERY_STEP: Duration = Duration::from_millis(50);
 
+/// The most bytes of values of a change that may use the reserve, which is there for changes such as revoking a key.
+const SMALL: usize = 256 << 10;
+
 /// Where the rows of a table are: a family, and what their keys start with.
 fn place(table: Table) -> (Family, Vec<u8>) {
     match table {
@@ -90,15 +93,19 @@ pub(super) fn get(
         .collect()
 }
 
-/// Writes the changes. On a full disk, uses its reserve.
+/// Writes the changes. On a full disk, small ones use its reserve, and the others are refused until it is held again.
 pub(super) fn apply(
     store: &RocksStore,
     by: &Actor,
     changes: &[RowChange],
     actions: &[Action],
 ) -> Result<(), StoreError> {
+    let is_small = may_use_reserve(changes);
+    if !is_small && store.reserve.is_released() {
+        return Err(StoreError::DiskFull(error::show(&store.dir)));
+    }
     match commit(store, by, changes, actions) {
-        Err(StoreError::DiskFull(_)) if store.reserve.release() => {
+        Err(StoreError::DiskFull(_)) if is_small && store.reserve.release() => {
             tracing::warn!(
                 "{}: the disk is full; its reserve is used",
                 error::show(&store.dir)
@@ -111,6 +118,13 @@ pub(super) fn apply(
         }
         done => done,
     }
+}
+
+/// Whether it is a small change, and not only an entry of the audit log, such as of whoever reads something.
+fn may_use_reserve(changes: &[RowChange]) -> bool {
+    let values = changes.iter().filter_map(|change| change.value.as_ref());
+    let bytes: usize = values.map(Vec::len).sum();
+    !changes.is_empty() && bytes <= SMALL
 }
 
 fn commit(
@@ -133,4 +147,31 @@ fn commit(
         return store.db.write(batch).map_err(|e| store.failed(&e));
     }
     audit::commit(store, by, batch, actions.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_full_disk_is_for_small_changes() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = RocksStore::open_or_create(dir.path()).expect("a store");
+        let action = [Action::KeyRevoked {
+            name: "shop".to_owned(),
+        }];
+        let write = |bytes: usize| {
+            let change = RowChange::put(Table::Decisions, "t", vec![b'x'; bytes]);
+            apply(&store, &Actor::Local, &[change], &action)
+        };
+        write(SMALL + 1).expect("there is space");
+        store.reserve.hold(u64::MAX).expect("there is space");
+        assert!(store.reserve.release());
+        assert!(matches!(write(SMALL + 1), Err(StoreError::DiskFull(_))));
+        let only_noted = apply(&store, &Actor::Local, &[], &action);
+        assert!(matches!(only_noted, Err(StoreError::DiskFull(_))));
+        write(SMALL).expect("it is small");
+        store.reserve.hold(u64::MAX).expect("there is space");
+        write(SMALL + 1).expect("there is space again");
+    }
 }

@@ -166,7 +166,7 @@ pub(super) enum Family {
     /// └────────┘
     /// ```
     Keys,
-    /// Filed checks and decisions about them, in the form of the catalogue (`catalogue/decisions.rs`).
+    /// Filed checks with their texts, and decisions about them, in the form of the catalogue (`catalogue/decisions.rs`).
     Decisions,
     /// The audit log. A long one loses its oldest entries ([`super::audit`]):
     ///

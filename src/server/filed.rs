@@ -1,0 +1,159 @@
+//! Filed checks as pages, with the passages of their texts while these are kept, or when they are sent again.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use utoipa::openapi::path::HttpMethod::{Get, Post};
+
+use super::ServerState;
+use super::access::{Needs, Visible};
+use super::body::{self, Raw, RequestBody};
+use super::calls::{Call, TEXT, file, form_of_file, text};
+use super::language;
+use super::memory::Room;
+use super::operations::path;
+use super::problem::Problem;
+use super::report_page::{ReportPage, ShownReport};
+use super::requests::is_work_of;
+use super::texts::{COPIES, fits};
+use super::turns::Lane;
+use super::work::{Answer, work_shared};
+use lapidary_catalogue::api::{Decision, Filed};
+use lapidary_catalogue::{CatalogueError, CheckedText, is_evidence};
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::Whole;
+use lapidary_operations::Session;
+use lapidary_operations::decisions::ShowDecision;
+
+const PATH: &str = "/v1/decisions/{decision}/page";
+/// The most memory that the headings of a text take.
+const HEADINGS: usize = 4 << 20;
+
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, PATH, Needs::Check, kept)
+            .named("filed_page", "Show a filed check as a page")
+            .about(
+                "It is the page that `/v1/checks` answers with `Accept: text/html`. It has passages while the checked text \
+                 is kept; that the text was read is then in the audit log.",
+            )
+            .answers(200, "The page", [text("text/html")]),
+        Call::new(Post, PATH, Needs::Check, sent_again)
+            .named(
+                "filed_page_of_text",
+                "Show a filed check as a page, with passages of its text",
+            )
+            .about(
+                "For a text that is not kept. It must be the one that was checked, otherwise the answer is `other_text`. It \
+                 is not kept now either.",
+            )
+            .takes([text("text/plain").example(TEXT), file(), form_of_file()])
+            .answers(200, "The page", [text("text/html")]),
+    ]
+}
+
+async fn kept(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
+    is_work_of(Lane::Heavy);
+    let room = state.memory.room();
+    show(request, state, TextOfCheck::Kept(room)).await
+}
+
+async fn sent_again(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<ServerState>,
+) -> Result<HttpResponse, Problem> {
+    let body = body::json_or_raw(&request, payload, &state).await?;
+    body::is_small_work_of(Lane::Heavy);
+    let RequestBody::Raw(raw) = body else {
+        return Err(Problem::new(
+            ErrorCode::UnknownContentType,
+            "this call takes the text or the file that was checked, not JSON",
+        ));
+    };
+    show(request, state, TextOfCheck::Sent(raw)).await
+}
+
+async fn show(
+    request: HttpRequest,
+    state: Data<ServerState>,
+    text: TextOfCheck,
+) -> Result<HttpResponse, Problem> {
+    let id = path::<ShowDecision>(&request)?;
+    let libraries = Visible::to(&request);
+    let language = language::preferred(&request);
+    let page = ReportPage::of(&request, language);
+    let host = Data::clone(&state);
+    work_shared(&state, move |catalogue, actor| {
+        let session = Session::new(catalogue, actor, libraries, &**host);
+        let entry = session.decisions().get(&id, session.only_of())?;
+        let (checked, mut room) = text.of(&session, &entry)?;
+        let Decision {
+            at, name, filed, ..
+        } = entry;
+        let Some(Filed {
+            mut report,
+            books,
+            bytes,
+            ..
+        }) = filed
+        else {
+            return Err(CatalogueError::NoSuchDecision(id).into());
+        };
+        let headings = checked
+            .as_ref()
+            .map_or(&[][..], |checked| &checked.headings);
+        let text = checked.as_ref().map(|checked| checked.text.as_str());
+        report.locate_in(text, headings);
+        let shown = ShownReport {
+            name,
+            text,
+            headings,
+            books: Some(&books),
+            bytes: text.map(|text| text.len() as u64).or(bytes),
+            at,
+            is_of_sender: false,
+        };
+        let page = page.render(catalogue, report, shown, &mut room)?;
+        Ok(Answer::page(page).in_language(language))
+    })
+    .await
+}
+
+/// Where the text of a filed check is.
+enum TextOfCheck {
+    /// With the check, if it is kept.
+    Kept(Room),
+    /// It was sent again.
+    Sent(Raw),
+}
+
+impl TextOfCheck {
+    /// The text of this check, if it is there, with the memory that is reserved for it.
+    fn of(
+        self,
+        session: &Session<'_>,
+        entry: &Decision,
+    ) -> Result<(Option<CheckedText>, Room), Problem> {
+        match self {
+            Self::Kept(mut room) => {
+                let Some(kept) = entry.text else {
+                    return Ok((None, room));
+                };
+                // Without its passages if a single client may not have that much memory.
+                let needed = COPIES.saturating_mul(kept.bytes as usize);
+                if !fits(&mut room, needed.saturating_add(HEADINGS))? {
+                    return Ok((None, room));
+                }
+                let text = session
+                    .decisions()
+                    .read_text(&entry.id, session.only_of())?;
+                Ok((text, room))
+            }
+            Self::Sent(raw) => {
+                let (Whole { text, headings, .. }, room) = raw.text()?;
+                is_evidence(&entry.digest, &text)?;
+                Ok((Some(CheckedText { text, headings }), room))
+            }
+        }
+    }
+}
