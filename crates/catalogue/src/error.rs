@@ -178,7 +178,7 @@ pub enum CatalogueError {
     RequestRuns,
     /// Another request was made with the same key.
     #[error(
-        "this Idempotency-Key was sent with another request in the last 24 hours; send a new one with each new request"
+        "this Idempotency-Key was sent with another request or secret in the last 24 hours; send a new one with each new request"
     )]
     OtherRequest,
     /// A record is not in a version that a change is for.
