@@ -464,6 +464,9 @@ impl Keys<Editor<'_>> {
 
     /// Makes sure that the newest secret of a key is the one that a change is for: its id is the key's version.
     fn expects_newest(&self, name: &str) -> Result<(), CatalogueError> {
+        if !self.0.has_condition() {
+            return Ok(());
+        }
         let newest = self.named(name)?;
         self.0
             .expects(|| newest.map(|key| tag_of(key.id.as_bytes())))

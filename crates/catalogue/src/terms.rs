@@ -71,6 +71,12 @@ impl Editor<'_> {
         }
     }
 
+    /// Whether a change is for certain versions only.
+    pub(super) fn has_condition(&self) -> bool {
+        let terms = self.terms.as_ref();
+        terms.is_some_and(|terms| terms.condition != Condition::default())
+    }
+
     /// Makes sure that a change is for the present version, while nobody else makes one. `tag` is called only if there are terms.
     ///
     /// # Errors
