@@ -275,6 +275,30 @@ class Answers(unittest.TestCase):
         with Client(url) as client:
             self.assertEqual(list(client.books("mine")), [])
 
+    def test_what_creates_something_has_one_name_however_often_it_is_sent(self) -> None:
+        names: list[str | None] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                names.append(self.headers["idempotency-key"])
+                again = answer(503, {"retry-after": "0"})
+                (again if len(names) % 2 else answer(200, {}, b"{}"))(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with Client(self.enterContext(serving(Handler))) as client:
+            client.check(text="word", record=True)
+            client.check(b"word", record=True)
+            client.decide(check="0", decision="allow")
+            client.start_job({"kind": "verify"})
+            client.check(text="word")
+        named = names[:8]
+        self.assertEqual(named[::2], named[1::2])
+        self.assertEqual(len({name for name in named if name}), 4)
+        self.assertEqual(names[8:], [None, None])
+
     def test_but_not_for_ever(self) -> None:
         again = answer(503, {"retry-after": "0"})
         for retries, answers in [(2, [again] * 3), (0, [again]), (2, [answer(429, {"retry-after": "3600"})])]:
