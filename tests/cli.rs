@@ -934,7 +934,8 @@ fn an_ingest_empties_no_book_by_mistake() {
     assert!(
         refused
             .err
-            .contains("hardened, released and would have none at all"),
+            .contains("hardened, released and would have none at all")
+            && refused.err.contains("hardened@"),
         "{}",
         refused.err
     );

@@ -152,7 +152,7 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         );
         let text = text(book, is[0]);
         for (name, &count) in &record.gems {
-            let recipe: Recipe = name.as_str().parse().expect("a built-in recipe");
+            let recipe = catalogue.recipes().get(Some(name)).expect("a recipe");
             assert_eq!(
                 count as usize,
                 Text::new(&text, None).gems(&recipe).len(),

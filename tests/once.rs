@@ -77,6 +77,23 @@ fn once(path: &str, random: &mut Random, body: Value) -> Request {
     }
 }
 
+/// A body that asks for something else.
+fn changed(body: &Value) -> Value {
+    let others = [
+        ("name", json!("other")),
+        ("overlap_seconds", json!(60)),
+        ("kind", json!("compact")),
+        ("reason", json!("other")),
+    ];
+    let mut body = body.clone();
+    for (field, other) in others {
+        if body.get(field).is_some() {
+            body[field] = other;
+        }
+    }
+    body
+}
+
 fn agent() -> Agent {
     Agent::config_builder()
         .http_status_as_error(false)
@@ -179,7 +196,7 @@ fn leaves_one_of_each(start: &dyn Fn() -> Server) {
             let other = Request {
                 path: request.path.clone(),
                 name: request.name.clone(),
-                body: json!({ "other": true }),
+                body: changed(&request.body),
             };
             let (status, problem) = client.send(&server.url, &other).expect("an answer");
             assert_eq!(

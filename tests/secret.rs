@@ -141,7 +141,7 @@ fn who_tries_edits_is_told_of() {
     for version in 0..50 {
         assert_eq!(found(), [""; 0], "{version}");
         // A piece of the book, padded with what is in no book.
-        let edited = format!("{} {}", &text[..3_000], prose(1_000 + version, 500));
+        let edited = format!("{} {}", &text[..12_000], prose(1_000 + version, 500));
         check(thief, edited);
         check(shop, text.clone());
         check(shop, prose(2_000 + version, 1_000));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
@@ -756,16 +756,20 @@ fn no_other_server_answers_a_request_that_takes_long() {
         return;
     };
     let terms = Arc::new(Terms::default().once(begun(&first).unwrap()));
+    let (go, wait) = mpsc::channel();
     let made = scope(|scope| {
-        let made = scope.spawn(|| {
+        let (first, terms) = (&first, &terms);
+        let made = scope.spawn(move || {
             terms.keep_during(|| {
-                sleep(Duration::from_secs(12));
-                shop(&first, &terms)
+                wait.recv().unwrap();
+                shop(first, terms)
             })
         });
         // Longer than a lease lasts.
         sleep(Duration::from_secs(11));
-        assert!(matches!(begun(&second), Err(CatalogueError::RequestRuns)));
+        let others = begun(&second).map(drop);
+        go.send(()).unwrap();
+        assert!(matches!(others, Err(CatalogueError::RequestRuns)));
         made.join().unwrap()
     });
     drop(terms);

@@ -80,17 +80,16 @@ async fn check(
         body::is_small_work_of(Lane::Heavy);
     }
     work(&state, move |catalogue| {
-        let mut terms = Terms::default();
-        if let Some(named) = named {
-            let (bytes, file, by) = (body.bytes(), body.file_name(), catalogue.actor());
-            terms = terms.once(named.begin(bytes, file, catalogue, by)?);
-        }
-        let terms = Arc::new(terms);
+        let named = named.map(|named| named.with(body.bytes(), body.file_name()));
+        let asked = asked(body, &parameters)?;
+        // Nothing else is created.
+        let Some(named) = named.filter(|_| asked.options.record.is_some()) else {
+            return reported(catalogue, asked, language, page.as_ref());
+        };
+        let once = named.begin(catalogue, catalogue.actor())?;
+        let terms = Arc::new(Terms::default().once(once));
         let editor = catalogue.clone().on(Arc::clone(&terms));
-        terms.keep_during(|| {
-            let asked = asked(body, &parameters)?;
-            reported(&editor, asked, language, page.as_ref())
-        })
+        terms.keep_during(|| reported(&editor, asked, language, page.as_ref()))
     })
     .await
 }

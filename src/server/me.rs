@@ -12,9 +12,9 @@ use super::calls::{Call, json};
 use super::problem::Problem;
 use super::work::{Answer, work};
 use crate::console;
-use lapidary_catalogue::api::{Feature, Key, Me, RequestLimits, UsableRecipe};
+use lapidary_catalogue::api::{Feature, Key, Me, RequestLimits};
 use lapidary_catalogue::permission::Role;
-use lapidary_catalogue::{Catalogue, CatalogueError, MAX_GEMS};
+use lapidary_catalogue::{Catalogue, MAX_GEMS};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -49,7 +49,7 @@ async fn me(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRespon
         if has_console {
             features.insert(Feature::Console);
         }
-        Answer::ok(&told(key.as_deref(), body_bytes, features, catalogue)?)
+        Answer::ok(&told(key.as_deref(), body_bytes, features, catalogue))
     })
     .await
 }
@@ -70,9 +70,8 @@ fn told(
     body_bytes: u64,
     features: BTreeSet<Feature>,
     catalogue: &Catalogue,
-) -> Result<Me, CatalogueError> {
-    let recipes = catalogue.recipes().list()?;
-    Ok(Me {
+) -> Me {
+    Me {
         name: key.map(|key| key.name.clone()),
         role: key.map_or(Role::Admin, |key| key.role),
         libraries: key.map(|key| key.libraries.clone()).unwrap_or_default(),
@@ -85,8 +84,8 @@ fn told(
             body_bytes,
             gems: MAX_GEMS as u64,
         },
-        recipes: recipes.into_iter().map(UsableRecipe::from).collect(),
+        recipes: catalogue.recipes().usable(),
         features,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-    })
+    }
 }

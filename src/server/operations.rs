@@ -45,7 +45,7 @@ pub(super) async fn handle<O: Operation>(
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
         if let Some(named) = named {
-            asked.once = Some(named.begin(input.body(), None, catalogue, &actor)?);
+            asked.once = Some(named.with(input.body(), None).begin(catalogue, &actor)?);
         }
         let (input, mut room) = input.parsed()?;
         room.grow_for(input.text(), catalogue)?;
@@ -86,8 +86,11 @@ fn answered<O: Operation>(
         let answer = done::<O>(&session, path, input, own_path)?;
         return answer.if_wanted(&version, &condition);
     }
-    let terms = Terms::new(conditions::of_versions(condition));
-    let terms = Arc::new(once.into_iter().fold(terms, Terms::once));
+    let mut terms = Terms::new(conditions::of_versions(condition));
+    if let Some(once) = once {
+        terms = terms.once(once);
+    }
+    let terms = Arc::new(terms);
     let session = session.on(Arc::clone(&terms));
     let answer = terms.keep_during(|| done::<O>(&session, path, input, own_path))?;
     Ok(match terms.written().filter(|_| O::VERSION.is_some()) {

@@ -66,6 +66,35 @@ const STATED: &str = "return [...document.querySelectorAll('.report section > p,
 const PASSAGES: &str =
     "return [...document.querySelectorAll('.report td[dir]')].map((one) => one.innerText)";
 
+/// The page computes gems of a public recipe, since it has no secret of the catalogue.
+#[test]
+fn a_text_can_stay_although_the_catalogue_has_a_secret() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let book = prose(5, 4_000);
+    let added = json!({ "rights": "protected", "title": "A lighthouse", "text": book });
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .send_json(&added)
+        .expect("it is added");
+    let file = folder.file("upload.txt", &book);
+    let wire = Wire::to(&server);
+    browser.go(&format!("{}/console/check", wire.url));
+    browser.find("#stays:enabled");
+    browser.click("#stays");
+    wire.take();
+    browser.type_into("#file", file.to_str().expect("a path"));
+    browser.click("form[data-files] button.main");
+    browser.see(".report h1", "PROTECTED");
+    let sent = wire.take();
+    assert!(
+        sent.contains("\"recipe\":\"hardened\"") && !sent.contains(&book[..200]),
+        "{sent}"
+    );
+}
+
 #[test]
 fn the_text_stays_in_the_page() {
     let Some(browser) = Browser::start("en") else {

@@ -422,6 +422,11 @@ fn several_recipes_are_named() {
         .expect(200);
     let all = all["recipes"].as_array().expect("recipes");
     assert_eq!(all[1..], ["hardened", "released"]);
+    assert!(
+        all[0]
+            .as_str()
+            .is_some_and(|name| name.starts_with("hardened@"))
+    );
     // Gems say by their form which recipe they are of; the form of existing clients is `released` by default.
     for recipe in [Recipe::hardened(), Recipe::released()] {
         let gems = gems(&recipe, &text);

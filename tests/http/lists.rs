@@ -26,7 +26,7 @@ fn send(server: &Running, key: &str, method: &str, path: &str, body: &Value) -> 
     serde_json::from_slice(&answer.body).unwrap_or_default()
 }
 
-/// Every list takes `limit` and `cursor`, and whoever follows the cursors sees each item once, in the order of one page.
+/// Lists take `limit` and `cursor`, and whoever follows the cursors sees each item once, in the order of one page.
 #[test]
 fn whoever_follows_the_cursors_sees_every_item_once() {
     let server = Running::start();
@@ -42,7 +42,10 @@ fn whoever_follows_the_cursors_sees_every_item_once() {
         let rotated = format!("/v1/keys/{encoded}/rotate");
         call("POST", &rotated, json!({ "overlap_seconds": 600 }));
         let book = json!({ "rights": "free", "text": name, "allow_empty": true });
-        call("PUT", &format!("/v1/libraries/{encoded}/books/1"), book);
+        for id in 1..=3 {
+            let path = format!("/v1/libraries/{encoded}/books/{id}");
+            call("PUT", &path, book.clone());
+        }
         let hook = json!({ "url": "https://books.example/" });
         call("PUT", &format!("/v1/libraries/{encoded}/webhook"), hook);
         call(
@@ -67,8 +70,8 @@ fn whoever_follows_the_cursors_sees_every_item_once() {
         ("/v1/jobs", "jobs", 3),
         ("/v1/keys", "keys", 9),
         ("/v1/libraries", "libraries", 4),
-        ("/v1/libraries/a/books", "books", 1),
-        ("/v1/recipes", "recipes", 1),
+        ("/v1/libraries/a/books", "books", 3),
+        ("/v1/recipes", "recipes", 3),
         ("/v1/sources", "sources", 4),
         ("/v1/webhooks", "webhooks", 4),
     ];

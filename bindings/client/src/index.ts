@@ -145,12 +145,13 @@ export class Client {
 
   /** Checks `text` or `gems`. */
   check(question: Schemas["Check"]): Promise<Report> {
-    return this.#send("POST", "/v1/checks", question);
+    return this.#send("POST", "/v1/checks", question, { headers: question.record ? once() : {} });
   }
 
   /** Checks a file of any format. */
   checkFile(file: Blob | Uint8Array, query?: Query<"check">): Promise<Report> {
-    return this.#json("POST", "/v1/checks", { query, headers: FILE, body: file as BodyInit });
+    const headers = query?.record ? { ...FILE, ...once() } : FILE;
+    return this.#json("POST", "/v1/checks", { query, headers, body: file as BodyInit });
   }
 
   /** Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others. */
@@ -239,7 +240,7 @@ export class Client {
 
   /** Records a decision about a check that was filed (`record`). */
   decide(decision: Schemas["NewDecision"]): Promise<Schemas["Decision"]> {
-    return this.#send("POST", "/v1/decisions", decision);
+    return this.#send("POST", "/v1/decisions", decision, { headers: once() });
   }
 
   /** A filed check with its report, or a decision. */
@@ -254,7 +255,7 @@ export class Client {
 
   /** Starts long work, such as `{ kind: "verify" }`. */
   startJob(task: Schemas["Task"]): Promise<Schemas["Job"]> {
-    return this.#send("POST", "/v1/jobs", task);
+    return this.#send("POST", "/v1/jobs", task, { headers: once() });
   }
 
   /** A job. */
@@ -324,6 +325,13 @@ async function problemOf(response: Response): Promise<Problem> {
   } catch {
     return problem;
   }
+}
+
+/** Names a request, so that the server does what it asks for once if it is sent again. */
+function once(): Record<string, string> {
+  // `randomUUID` is there only for pages of HTTPS.
+  const random = crypto.getRandomValues(new Uint8Array(16));
+  return { "idempotency-key": Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("") };
 }
 
 /** Lines of JSON, as many at a time as can be sent at once. */

@@ -185,6 +185,26 @@ test("a call waits and is made again, but not for ever", async (context) => {
   assert.equal(at, answers.length);
 });
 
+test("what creates something has one name however often it is sent", async (context) => {
+  const names: unknown[] = [];
+  const other = await serve(context, (request, response) => {
+    names.push(request.headers["idempotency-key"]);
+    request.resume();
+    if (names.length % 2) response.writeHead(503, { "retry-after": "0" }).end();
+    else response.writeHead(200).end("{}");
+  });
+  const client = new Client(other);
+  await client.check({ text: "word", record: true });
+  await client.checkFile(new Uint8Array([65]), { record: true });
+  await client.decide({ check: "0", decision: "allow" });
+  await client.startJob({ kind: "verify" });
+  await client.check({ text: "word" });
+  const [first, second] = [0, 1].map((from) => names.slice(0, 8).filter((_, at) => at % 2 === from));
+  assert.deepEqual(first, second);
+  assert.equal(new Set(first!.filter(Boolean)).size, 4);
+  assert.deepEqual(names.slice(8), [undefined, undefined]);
+});
+
 test("who reads answers slowly gets them all", async (context) => {
   // More than what the buffers of a connection hold.
   const answers = Array.from({ length: 32 }, (_, i) => `${JSON.stringify({ line: i + 1, ref: "x".repeat(2 ** 20) })}\n`);

@@ -110,7 +110,7 @@ class Checks(OfServer):
         text = prose(11)[5_000:].upper()
         query = lapidary.query(text)
         report = self.client.check(gems=query.gems, own=query.own, recipe="hardened", library=self.id())
-        by_text = self.client.check(text=text, library=self.id())
+        by_text = self.client.check(text=text, recipe="hardened", library=self.id())
         self.assertEqual(report["matches"][0]["book"]["id"], "1")
         self.assertEqual(report["verdict"], by_text["verdict"])
         self.assertEqual(report["matches"][0]["common"], by_text["matches"][0]["common"])
@@ -274,6 +274,30 @@ class Answers(unittest.TestCase):
         url = self.answers(answer(429, {"retry-after": "0"}), answer(503, {"retry-after": "0"}), answer(200, {}, b'{"books": []}'))
         with Client(url) as client:
             self.assertEqual(list(client.books("mine")), [])
+
+    def test_what_creates_something_has_one_name_however_often_it_is_sent(self) -> None:
+        names: list[str | None] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                names.append(self.headers["idempotency-key"])
+                again = answer(503, {"retry-after": "0"})
+                (again if len(names) % 2 else answer(200, {}, b"{}"))(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with Client(self.enterContext(serving(Handler))) as client:
+            client.check(text="word", record=True)
+            client.check(b"word", record=True)
+            client.decide(check="0", decision="allow")
+            client.start_job({"kind": "verify"})
+            client.check(text="word")
+        named = names[:8]
+        self.assertEqual(named[::2], named[1::2])
+        self.assertEqual(len({name for name in named if name}), 4)
+        self.assertEqual(names[8:], [None, None])
 
     def test_but_not_for_ever(self) -> None:
         again = answer(503, {"retry-after": "0"})

@@ -126,7 +126,11 @@ impl<'c> Editor<'c> {
         let (key, is_library) = match (&self.principal, &self.actor) {
             (Some(key), _) => (key, true),
             (None, Actor::Key(key)) => (key, false),
-            (None, Actor::Local | Actor::Anonymous) => return Ok(Authority::Administrator),
+            (None, Actor::Local) => return Ok(Authority::Administrator),
+            (None, Actor::Anonymous) if self.keys().is_open()? => {
+                return Ok(Authority::Administrator);
+            }
+            (None, Actor::Anonymous) => return Ok(Authority::Tenant(TenantPowers::default())),
         };
         // An administrator's key may have the name of a library's that was revoked.
         let found = authority_of(self, key)?

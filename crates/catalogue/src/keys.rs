@@ -16,10 +16,10 @@ use subtle::ConstantTimeEq;
 use super::libraries::trust_row;
 use super::settings::put;
 use super::sharing::{CachedSetting, SETTINGS, Turn};
-use super::{Catalogue, CatalogueError, Editor, tag_of};
+use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Key, MadeKey, NewKey};
 use crate::permission::{Role, Unit};
-use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table};
+use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table, tag_of};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
 const PREFIX: &str = "lap_";
@@ -154,10 +154,12 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     /// The key with this name; if it has several secrets, that of the newest. It may have expired.
     pub fn named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
         let known = self.known()?;
-        let of_name = known.values().filter(|kept| kept.key.name == name);
-        Ok(of_name
-            .max_by_key(|kept| kept.key.created)
-            .map(|kept| Arc::clone(&kept.key)))
+        Ok(newest(&known, name).map(|kept| Arc::clone(&kept.key)))
+    }
+
+    /// The version of the key with this name.
+    pub fn version(&self, name: &str) -> Result<Option<String>, CatalogueError> {
+        Ok(self.named(name)?.map(|key| version_of(&key)))
     }
 
     /// When the key with this name was added, with whatever secret.
@@ -228,10 +230,9 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     }
 
     /// The turn of changing keys, with the keys as they are.
-    fn changing(&self) -> Result<Turn<'_>, CatalogueError> {
+    fn changing(&self) -> Result<(Turn<'_>, KeysById), CatalogueError> {
         let turn = self.0.turn(&self.0.keyring.changing, SETTINGS)?;
-        self.0.keyring.known.forget();
-        Ok(turn)
+        Ok((turn, self.read()?))
     }
 
     /// Reads the keys again, because others may have changed them.
@@ -260,7 +261,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         if self.0.keyring.unwritten().is_empty() {
             return Ok(());
         }
-        let turn = self.changing()?;
+        let (turn, _) = self.changing()?;
         let unwritten = self.0.keyring.unwritten().clone();
         for revoked in unwritten {
             let changes = revoked
@@ -298,6 +299,17 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     fn known(&self) -> Result<Arc<KeysById>, CatalogueError> {
         self.0.keyring.known.get(&self.0, || self.read())
     }
+}
+
+/// The key of this name; if it has several secrets, that of the newest.
+fn newest<'k>(known: &'k KeysById, name: &str) -> Option<&'k StoredKey> {
+    let of_name = known.values().filter(|kept| kept.key.name == name);
+    of_name.max_by_key(|kept| kept.key.created)
+}
+
+/// The version of a key is its newest secret, which its id names.
+fn version_of(newest: &Key) -> String {
+    tag_of(newest.id.as_bytes())
 }
 
 /// Why a revocation is not written, which takes effect in this process all the same.
@@ -348,11 +360,11 @@ impl Keys<Editor<'_>> {
         }
         // Statements about libraries are settings. Whoever takes both locks takes this one first.
         let _settings = self.0.changing_settings();
-        let turn = self.changing()?;
+        let (turn, kept) = self.changing()?;
         if let Some(made) = self.0.answered_before()? {
             return Ok(made);
         }
-        if self.known()?.values().any(|kept| kept.key.name == new.name) {
+        if kept.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
         }
         let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| {
@@ -365,9 +377,8 @@ impl Keys<Editor<'_>> {
 
     /// Revokes a key immediately. Returns whether it existed.
     pub fn revoke(&self, name: &str) -> Result<bool, CatalogueError> {
-        let turn = self.changing()?;
-        self.expects_newest(name)?;
-        let kept = self.known()?;
+        let (turn, kept) = self.changing()?;
+        self.expects_newest(&kept, name)?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
         let changes: Vec<_> = revoked
             .map(|kept| RowChange::delete(Table::Keys, &kept.key.id))
@@ -402,9 +413,9 @@ impl Keys<Editor<'_>> {
                 written => written?,
             }
         }
-        // Also if the store does not answer, which asks again in the turn.
-        self.expects_newest(name)?;
         let kept = self.known()?;
+        // Asked again in the turn. Here it keeps a refused condition from becoming a revocation in memory.
+        self.expects_newest(&kept, name)?;
         let of_name = kept.values().filter(|kept| kept.key.name == name);
         let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
         match self.revoke(name) {
@@ -426,22 +437,19 @@ impl Keys<Editor<'_>> {
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
-        let turn = self.changing()?;
+        let (turn, kept) = self.changing()?;
         if let Some(made) = self.0.answered_before()? {
             return Ok(made);
         }
-        self.expects_newest(name)?;
-        let kept = self.known()?;
-        let of_name = || kept.values().filter(|kept| kept.key.name == name);
-        let newest = of_name().max_by_key(|kept| kept.key.created);
-        let Some(newest) = newest else {
+        self.expects_newest(&kept, name)?;
+        let Some(newest) = newest(&kept, name) else {
             return Err(CatalogueError::NoSuchKey(name.to_owned()));
         };
         let end = Timestamp::now()
             .checked_add(overlap)
             .map_err(|_| CatalogueError::BadKey("the overlap is too long; give a shorter one"))?;
-        let shortened =
-            of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
+        let of_name = kept.values().filter(|kept| kept.key.name == name);
+        let shortened = of_name.filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
         let shortened: Vec<StoredKey> = shortened
             .map(|kept| {
                 let key = Key {
@@ -482,11 +490,10 @@ impl Keys<Editor<'_>> {
         self.make(&turn, new, since, shortened, Vec::new())
     }
 
-    /// Makes sure that the newest secret of a key is the one that a change is for: its id is the key's version.
-    fn expects_newest(&self, name: &str) -> Result<(), CatalogueError> {
-        let newest = self.named(name)?;
+    /// Makes sure that the newest secret of a key is the one that a change is for.
+    fn expects_newest(&self, kept: &KeysById, name: &str) -> Result<(), CatalogueError> {
         self.0
-            .expects(|| newest.map(|key| tag_of(key.id.as_bytes())))
+            .expects(|| newest(kept, name).map(|kept| version_of(&kept.key)))
     }
 
     /// Makes a key, whose name has been in use `since` then, in the same step as changes of other `keys` and statements about
@@ -549,7 +556,7 @@ impl Keys<Editor<'_>> {
         self.change(changes, |changes| {
             turn.apply(&self.0.actor, changes, &actions)
         })?;
-        self.0.wrote(|| tag_of(made.key.id.as_bytes()));
+        self.0.wrote(|| version_of(&made.key));
         Ok(made)
     }
 }

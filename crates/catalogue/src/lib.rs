@@ -107,7 +107,7 @@ pub use restore::restore;
 pub use settings::put;
 use sharing::{CachedSetting, GATE, Turn};
 pub use side_by_side::{MOST_COMPARED, side_by_side};
-pub use terms::{Terms, tag_of};
+pub use terms::Terms;
 pub use text::Text;
 pub use transfer::{Transfer, import};
 pub use webhooks::{Webhooks, start_webhooks};

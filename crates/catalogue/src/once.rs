@@ -4,6 +4,8 @@
 //! again, and gets that one. An answer can have a secret, so it is kept encrypted by the client's name of the request and by the
 //! secret of its access key. Neither is kept.
 
+use chacha20poly1305::aead::{Aead as _, KeyInit as _};
+use chacha20poly1305::{ChaCha20Poly1305, Nonce};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -73,7 +75,7 @@ impl Catalogue {
     /// it has one, and `digest` that of all that it asks for.
     ///
     /// # Errors
-    /// [`CatalogueError::RequestRuns`]; [`CatalogueError::OtherRequest`] if the key was sent with another request or secret.
+    /// [`CatalogueError::RequestRuns`].
     pub fn begin_once(
         &self,
         by: &Actor,
@@ -84,17 +86,18 @@ impl Catalogue {
         let name = blake3::hash(format!("{by}\n{key}").as_bytes()).to_string();
         let work = self.runner.begin(&format!("request {name}"))?;
         let work = work.ok_or(CatalogueError::RequestRuns)?;
-        let once = OnceRequest {
+        Ok(OnceRequest {
             name,
             passphrase: format!("{secret}\n{key}"),
             digest: blake3::hash(format!("{secret}\n{digest}").as_bytes()).to_string(),
             work,
-        };
-        self.answer_to(&once)?;
-        Ok(once)
+        })
     }
 
     /// What a request was answered before, as JSON, if it was made before.
+    ///
+    /// # Errors
+    /// [`CatalogueError::OtherRequest`] if the key was sent with another request or secret.
     fn answer_to(&self, once: &OnceRequest) -> Result<Option<Vec<u8>>, CatalogueError> {
         let Some(stored) = self.stored_answer(&once.name)? else {
             return Ok(None);
@@ -102,11 +105,9 @@ impl Catalogue {
         if stored.request != once.digest {
             return Err(CatalogueError::OtherRequest);
         }
-        Ok(Some(encryption(
-            &once.passphrase,
-            stored.at,
-            stored.encrypted,
-        )))
+        let cipher = cipher(&once.passphrase, stored.at);
+        let answer = cipher.decrypt(&Nonce::default(), &*stored.encrypted);
+        answer.map(Some).map_err(|_| damaged())
     }
 
     /// The answer of this name, if one is kept.
@@ -143,17 +144,19 @@ fn of_long_ago(time: &[u8]) -> Option<(i64, &str)> {
     is_over(at).then_some((at, name))
 }
 
-/// Encrypts an answer, or decrypts it. The time makes it unlike a former one for the same request.
-fn encryption(passphrase: &str, at: Timestamp, mut answer: Vec<u8>) -> Vec<u8> {
-    let mut stream = vec![0; answer.len()];
+/// What an answer given at this time is encrypted by. Each has a key of its own, so the nonce does not matter.
+fn cipher(passphrase: &str, at: Timestamp) -> ChaCha20Poly1305 {
     let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
     hasher.update(&at.as_nanosecond().to_le_bytes());
     hasher.update(passphrase.as_bytes());
-    hasher.finalize_xof().fill(&mut stream);
-    for (byte, key) in answer.iter_mut().zip(stream) {
-        *byte ^= key;
+    ChaCha20Poly1305::new(hasher.finalize().as_bytes().into())
+}
+
+fn damaged() -> CatalogueError {
+    CatalogueError::BadSetting {
+        kind: Table::Requests.as_str(),
+        name: String::new(),
     }
-    answer
 }
 
 impl Editor<'_> {
@@ -170,10 +173,7 @@ impl Editor<'_> {
         };
         let answer = self.answer_to(once)?;
         let answer = answer.map(|answer| serde_json::from_slice(&answer));
-        answer.transpose().map_err(|_| CatalogueError::BadSetting {
-            kind: Table::Requests.as_str(),
-            name: String::new(),
-        })
+        answer.transpose().map_err(|_| damaged())
     }
 
     /// Keeps the answer of the request, in the step that makes its change.
@@ -188,10 +188,11 @@ impl Editor<'_> {
         let at = Timestamp::now();
         // What the API answers always serializes.
         let json = serde_json::to_vec(answer).unwrap_or_default();
+        let encrypted = cipher(&once.passphrase, at).encrypt(&Nonce::default(), &*json);
         let stored = StoredAnswer {
             request: once.digest.clone(),
             at,
-            encrypted: encryption(&once.passphrase, at, json),
+            encrypted: encrypted.map_err(|_| damaged())?,
         };
         let mut changes = self.forget_answers()?;
         let at = at.as_millisecond();
@@ -230,17 +231,20 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
         let begin = |digest: &str| catalogue.begin_once(&Actor::Local, KEY, SECRET, digest);
-        let send = |digest: &str| {
-            let terms = Terms::default().once(begin(digest)?);
+        let send = |once: Result<OnceRequest, CatalogueError>| {
+            let terms = Terms::default().once(once?);
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
             editor.keys().add(NewKey::new("shop", Role::Check))
         };
-        let made = send("1").expect("a key");
-        assert_eq!(send("1").expect("the same key"), made);
-        assert!(matches!(send("2"), Err(CatalogueError::OtherRequest)));
+        let made = send(begin("1")).expect("a key");
+        assert_eq!(send(begin("1")).expect("the same key"), made);
+        assert!(matches!(
+            send(begin("2")),
+            Err(CatalogueError::OtherRequest)
+        ));
         let with_another_secret = catalogue.begin_once(&Actor::Local, KEY, "", "1");
         assert!(matches!(
-            with_another_secret,
+            send(with_another_secret),
             Err(CatalogueError::OtherRequest)
         ));
         let running = begin("1").expect("nobody else does");
@@ -266,8 +270,8 @@ mod tests {
             .find_map(|(_, row)| serde_json::from_slice::<StoredAnswer>(row).ok());
         let StoredAnswer { at, encrypted, .. } = stored.expect("an answer");
         let is_answer = |passphrase: &str| {
-            serde_json::from_slice::<MadeKey>(&encryption(passphrase, at, encrypted.clone()))
-                .is_ok()
+            let answer = cipher(passphrase, at).decrypt(&Nonce::default(), &*encrypted);
+            answer.is_ok_and(|answer| serde_json::from_slice::<MadeKey>(&answer).is_ok())
         };
         assert!(is_answer(&format!("{SECRET}\n{KEY}")));
         assert!(!is_answer(KEY) && !is_answer(&format!("\n{KEY}")));

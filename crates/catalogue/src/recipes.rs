@@ -8,7 +8,7 @@ use lapidary_gems::{Lexicon, Recipe, RecipeError, RecipeName, Secret, WrittenGem
 use super::answer::{CheckOptions, Recipes};
 use super::libraries::Deciding;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{LexiconStats, RecipeStats};
+use crate::api::{LexiconStats, RecipeStats, UsableRecipe};
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{Coverage, Snapshot, StoreError, UNWATCHED};
 
@@ -112,6 +112,19 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         }
     }
 
+    /// The recipes as a client may use them, the default first.
+    #[must_use]
+    pub fn usable(&self) -> Vec<UsableRecipe> {
+        let snapshot = self.0.store.snapshot();
+        let recipes = snapshot.recipes().into_iter().enumerate();
+        let usable = recipes.map(|(at, recipe)| UsableRecipe {
+            ready: snapshot.is_ready(recipe.name()),
+            recipe: recipe.name().clone(),
+            default: at == 0,
+        });
+        usable.collect()
+    }
+
     /// Returns the recipes of the catalogue, the default first.
     pub fn list(&self) -> Result<Vec<RecipeStats>, CatalogueError> {
         recipe_stats(&*self.0.store.snapshot())
@@ -205,11 +218,8 @@ impl CatalogueRecipes<Editor<'_>> {
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.all();
-        let has_none = known.iter().all(|recipe| recipe.secret().is_some());
         let recipes = match recipes {
             [] if known.is_empty() => return self.begin(),
-            // Whoever began it was stopped.
-            [] if has_none && self.0.store.snapshot().libraries()?.is_empty() => &public(),
             [] => return Ok(known),
             named => named,
         };

@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sharing::SETTINGS;
-use super::{Catalogue, CatalogueError, Editor, tag_of};
-use lapidary_store::{Action, Row, RowChange, Table};
+use super::{Catalogue, CatalogueError, Editor};
+use lapidary_store::{Action, Row, RowChange, Table, tag_of};
 
 /// Writes a row.
 ///

@@ -6,17 +6,6 @@ use std::sync::{Arc, OnceLock};
 use super::{CatalogueError, Editor, OnceRequest};
 use lapidary_store::Condition;
 
-/// How many hexadecimal digits of a hash name a version.
-const TAG_DIGITS: usize = 32;
-
-/// The tag of the version of a record that is stored as this row.
-#[must_use]
-pub fn tag_of(row: &[u8]) -> String {
-    let mut tag = blake3::hash(row).to_string();
-    tag.truncate(TAG_DIGITS);
-    tag
-}
-
 /// On what terms a change of a small record is made.
 #[derive(Default)]
 pub struct Terms {

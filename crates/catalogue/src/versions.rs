@@ -68,7 +68,13 @@ impl CheckedVersions {
             );
         }
         if books.len() >= BOOKS {
-            books.pop_front();
+            let fewest = books
+                .iter()
+                .enumerate()
+                .min_by_key(|(_, book)| book.texts.len());
+            if let Some((at, _)) = fewest {
+                books.remove(at);
+            }
         }
         books.push_back(matched);
     }

@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
+use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{Key, Keys, MadeKey, NewKey, Rotation};
-use lapidary_catalogue::{CatalogueError, tag_of};
 use serde_json::json;
 
 use crate::{
@@ -59,11 +59,9 @@ impl Operation for ShowKey {
     }
 }
 
-/// The version of a key is its newest secret.
 #[expect(clippy::ptr_arg, reason = "the path of these operations is a `String`")]
 fn version(session: &Session<'_>, name: &String) -> Result<Option<String>, OperationError> {
-    let key = session.keys().named(name)?;
-    Ok(key.map(|key| tag_of(key.id.as_bytes())))
+    Ok(session.keys().version(name)?)
 }
 
 /// The place of a key in the list: several secrets of one name are there one by one.

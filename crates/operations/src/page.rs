@@ -100,13 +100,13 @@ pub struct Listed<T> {
 }
 
 /// What a cursor stands for.
-pub fn place_of<P: FromStr>(cursor: Option<&str>) -> Result<Option<P>, OperationError> {
+pub(crate) fn place_of<P: FromStr>(cursor: Option<&str>) -> Result<Option<P>, OperationError> {
     let place = cursor.map(str::parse).transpose();
     Ok(place.map_err(|_| CatalogueError::BadCursor)?)
 }
 
 /// The number of items that were asked for on one page.
-pub fn page_limit(asked: Option<usize>) -> Result<usize, OperationError> {
+pub(crate) fn page_limit(asked: Option<usize>) -> Result<usize, OperationError> {
     let limit = asked.unwrap_or(PAGE);
     if (1..=LARGEST_PAGE).contains(&limit) {
         return Ok(limit);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
-use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms, tag_of};
-use lapidary_store::{Actor, Library, Table};
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms};
+use lapidary_store::{Actor, Library, Table, tag_of};
 
 use crate::OperationError;
 

@@ -5,6 +5,14 @@ use super::{BookKey, Record, StoreError};
 /// How many hexadecimal digits of a hash name a version.
 const TAG_DIGITS: usize = 32;
 
+/// Names the version of what is stored or shown as these bytes.
+#[must_use]
+pub fn tag_of(bytes: &[u8]) -> String {
+    let mut tag = blake3::hash(bytes).to_string();
+    tag.truncate(TAG_DIGITS);
+    tag
+}
+
 /// Versions of a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Versions {
@@ -24,13 +32,10 @@ impl Versions {
     }
 
     fn include(&self, record: Option<&Record>) -> bool {
-        record.is_some_and(|record| match self {
-            Self::Any => true,
-            Self::Tagged(tags) => {
-                let tag = record.tag();
-                tags.contains(&tag)
-            }
-        })
+        match self {
+            Self::Any => record.is_some(),
+            Self::Tagged(_) => self.include_tag(record.map(Record::tag).as_deref()),
+        }
     }
 }
 
@@ -137,7 +142,6 @@ impl Record {
             }
         }
         // Text, numbers and times always serialize.
-        let json = serde_json::to_vec(&shown).unwrap_or_default();
-        blake3::hash(&json).to_hex()[..TAG_DIGITS].to_owned()
+        tag_of(&serde_json::to_vec(&shown).unwrap_or_default())
     }
 }

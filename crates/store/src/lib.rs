@@ -49,7 +49,7 @@ mod watch;
 pub use administration::{Administration, Backup};
 pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
 pub use bounds::TEXT_BYTES;
-pub use condition::{Condition, Keeps, Versions};
+pub use condition::{Condition, Keeps, Versions, tag_of};
 pub use error::StoreError;
 pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
 pub use moderation::bans;

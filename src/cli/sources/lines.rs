@@ -70,27 +70,21 @@ pub(super) fn tally(run: &SourceRun) -> Tally {
 }
 
 pub(super) fn words(tally: &Tally) -> String {
-    let Tally {
-        fetched,
-        added,
-        unchanged,
-        refused,
-        pages_unchanged,
-        gone,
-        skipped,
-    } = tally;
-    let mut words =
-        format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused");
-    for (count, what) in [
-        (skipped, "skipped"),
-        (gone, "gone"),
-        (pages_unchanged, "pages unchanged"),
+    let mut words = Vec::new();
+    for (count, what, always) in [
+        (tally.fetched, "fetched", true),
+        (tally.added, "added", true),
+        (tally.unchanged, "unchanged", true),
+        (tally.refused, "refused", true),
+        (tally.skipped, "skipped", false),
+        (tally.gone, "gone", false),
+        (tally.pages_unchanged, "pages unchanged", false),
     ] {
-        if *count > 0 {
-            words.extend([", ", &count.to_string(), " ", what]);
+        if always || count > 0 {
+            words.push(format!("{count} {what}"));
         }
     }
-    words
+    words.join(", ")
 }
 
 /// What a run skipped and left out, a line for each reason.

@@ -20,11 +20,11 @@ use crate::server::problem::Problem;
 use crate::server::requests;
 use crate::server::turns::Patience;
 use crate::server::{ServerState, conditions, language};
-use lapidary_catalogue::{Catalogue, CatalogueError, Editor, tag_of};
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::{Answer as _, Operation};
-use lapidary_store::{Actor, Condition};
+use lapidary_store::{Actor, Condition, tag_of};
 
 /// A response, already serialized off the event loop.
 pub(crate) struct Answer {
@@ -144,12 +144,12 @@ impl Answer {
     pub(crate) fn if_wanted(self, version: &str, condition: &Condition) -> Result<Self, Problem> {
         let shown = self.shown.as_ref().map(|(_, body)| tag_of(body));
         let tag = format!("{version}.{}", shown.unwrap_or_default());
-        if condition.excludes_tag(Some(&tag)) {
-            return Ok(Self::not_modified().of_version(tag));
-        }
         let for_change = conditions::of_versions(condition.clone());
         if !for_change.finds_tag(Some(version)) {
             return Err(CatalogueError::OtherVersion { is_there: true }.into());
+        }
+        if condition.excludes_tag(Some(&tag)) {
+            return Ok(Self::not_modified().of_version(tag));
         }
         Ok(self.of_version(tag))
     }
@@ -205,7 +205,10 @@ where
     let turns = &state.turns;
     let turn = turns.take(by.lane, by.client, Patience::Refusable, move || {
         let answer = request.in_scope(|| job(&catalogue, actor))?;
-        Ok(accepts.into_iter().fold(answer, Answer::compressed))
+        Ok(match accepts {
+            Some(coding) => answer.compressed(coding),
+            None => answer,
+        })
     });
     let answer: Result<Answer, Problem> = turn.await?;
     answer?.response(&state.memory)

@@ -59,17 +59,16 @@ fn kind(headers: &HeaderMap) -> &str {
 }
 
 impl NamedRequest {
-    /// Begins the request with this body, and the name of the file that it is, if it has one.
-    pub(crate) fn begin(
-        mut self,
-        body: &[u8],
-        file: Option<&str>,
-        catalogue: &Catalogue,
-        by: &Actor,
-    ) -> Result<OnceRequest, Problem> {
+    /// With this body, and the name of the file that it is, if it has one.
+    pub(crate) fn with(mut self, body: &[u8], file: Option<&str>) -> Self {
         let file = file.unwrap_or_default();
         self.hasher.update(&(file.len() as u64).to_le_bytes());
         self.hasher.update(file.as_bytes()).update(body);
+        self
+    }
+
+    /// Begins the request.
+    pub(crate) fn begin(self, catalogue: &Catalogue, by: &Actor) -> Result<OnceRequest, Problem> {
         let digest = self.hasher.finalize().to_string();
         Ok(catalogue.begin_once(by, &self.key, &self.secret, &digest)?)
     }

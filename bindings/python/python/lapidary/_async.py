@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, Unpack
 import httpx
 
 from . import models
-from ._bodies import conditions, file_body, given, path_of, pieces
+from ._bodies import conditions, file_body, given, once, path_of, pieces
 from ._errors import error_of
 
 
@@ -92,11 +92,14 @@ class AsyncClient:
 
     async def check(self, file: bytes | Path | None = None, /, **question: Unpack[models.Check]) -> models.Report:
         """Checks a file of any format, or `text`, or `gems`."""
+        named = once() if question.get("record") else {}
         if file is None:
-            report: models.Report = await self._json("POST", "/v1/checks", json=question)
+            report: models.Report = await self._json("POST", "/v1/checks", json=question, headers=named)
             return report
         several = ",".join(question.get("recipes") or []) or None
-        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **file_body(file))
+        sent = file_body(file)
+        sent["headers"].update(named)
+        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **sent)
         return report
 
     def check_batch(self, questions: Iterable[models.Question]) -> AsyncIterator[models.CheckAnswer]:
@@ -201,7 +204,7 @@ class AsyncClient:
 
     async def decide(self, **decision: Unpack[models.NewDecision]) -> models.Decision:
         """Records a decision about a check that was filed (`record`)."""
-        recorded: models.Decision = await self._json("POST", "/v1/decisions", json=decision)
+        recorded: models.Decision = await self._json("POST", "/v1/decisions", json=decision, headers=once())
         return recorded
 
     async def decision(self, id: str) -> models.Decision:
@@ -220,7 +223,7 @@ class AsyncClient:
 
     async def start_job(self, task: models.Task) -> models.Job:
         """Starts long work, such as `{"kind": "verify"}`."""
-        job: models.Job = await self._json("POST", "/v1/jobs", json=task)
+        job: models.Job = await self._json("POST", "/v1/jobs", json=task, headers=once())
         return job
 
     async def job(self, id: int) -> models.Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ def given(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def conditions(if_match: str | None, if_none_match: str | None) -> dict[str, str]:
     return given({"if-match": if_match, "if-none-match": if_none_match})
+
+
+def once() -> dict[str, str]:
+    """Names a request, so that the server does what it asks for once if it is sent again."""
+    return {"idempotency-key": str(uuid.uuid4())}
 
 
 def file_body(file: bytes | Path) -> dict[str, Any]:

@@ -157,7 +157,8 @@ pub struct Report {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
-    /// `hardened` looks up more gems than these, so that changed copies are found.
+    /// `hardened` looks up more gems than these, so that changed copies are found. With a secret, this is estimated from the length,
+    /// but for administrators.
     pub gems: u32,
     /// Number of distinct gems that were looked up.
     #[serde(default)]

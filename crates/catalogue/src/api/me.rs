@@ -7,7 +7,6 @@ use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::RecipeStats;
 use crate::permission::{Rate, Role, Unless};
 use lapidary_store::Library;
 
@@ -67,23 +66,6 @@ pub struct UsableRecipe {
     pub default: bool,
     /// Whether a check can name it without `allow_incomplete`.
     pub ready: bool,
-}
-
-impl From<RecipeStats> for UsableRecipe {
-    fn from(
-        RecipeStats {
-            recipe,
-            default,
-            ready,
-            ..
-        }: RecipeStats,
-    ) -> Self {
-        Self {
-            recipe,
-            default,
-            ready,
-        }
-    }
 }
 
 /// What a server may have or not.

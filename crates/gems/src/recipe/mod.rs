@@ -243,7 +243,7 @@ impl Recipe {
         matches!(&self.method, Method::Hardened(hardened) if hardened.secret().is_none())
     }
 
-    /// The name without the secret: recipes that differ in nothing else have the same gems of different numbers.
+    /// The name without the secret.
     #[must_use]
     pub fn public_name(&self) -> &str {
         let name = &self.name;
