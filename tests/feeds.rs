@@ -334,11 +334,11 @@ fn a_report_is_a_page_that_can_be_filed() {
     let said = run("check --data {} --html {} {} {} {}", &paths)
         .expect(1)
         .out;
-    let summary = "3 files: 1 protected, 1 unknown, 1 not checked";
+    let summary = "3 files: 1 protected, 1 could not be read, 1 without a match";
     assert!(said.ends_with(&format!("{summary}\n")), "{said}");
     let index = std::fs::read_to_string(pages.join("index.html")).expect("an index");
     assert!(
-        index.contains(summary) && index.contains("not checked: No such file"),
+        index.contains(summary) && index.contains("Could not be read: No such file"),
         "{index}"
     );
     assert!(
@@ -351,7 +351,7 @@ fn a_report_is_a_page_that_can_be_filed() {
         .filter_map(|rest| rest.split('"').next())
         .collect();
     assert_eq!(links.len(), 2, "{links:?}");
-    for (link, verdict) in links.iter().zip(["PROTECTED: ", "unknown: "]) {
+    for (link, verdict) in links.iter().zip(["PROTECTED: ", "No match "]) {
         let page = std::fs::read_to_string(pages.join(link)).expect("a page");
         assert!(page.contains(verdict), "{link}: {page}");
     }
@@ -359,7 +359,7 @@ fn a_report_is_a_page_that_can_be_filed() {
     let said = run("check --lang ru --data {} --html {} {} {} {}", &paths)
         .expect(1)
         .out;
-    let summary = "3 файла: охраняется — 1, неизвестно — 1, не проверено — 1";
+    let summary = "3 файла: охраняется — 1, не удалось прочитать — 1, без совпадений — 1";
     assert!(
         said.contains("ОХРАНЯЕТСЯ: 100\u{a0}% этого текста")
             && said.ends_with(&format!("{summary}\n")),

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::audit;
 use super::layout::{
-    Here, HtmlPage, choice_of_rights, form_to, more, rights, see_other, size, terms, time,
+    Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{Amendment, AuditPage, Record, ToAllow};
@@ -20,7 +20,7 @@ use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
 use lapidary_operations::audit::ShowAudit;
 use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
-use lapidary_report::{PageTexts, clean, not_checked, report_part};
+use lapidary_report::{Outcome, PageTexts, clean, report_part, why_not_checked};
 use lapidary_store::{Rights, Standing, Validity};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -278,7 +278,8 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
     let nothing = report.matches.is_empty();
-    let unchecked = not_checked(language, &report).filter(|_| nothing);
+    let unchecked = Some(Outcome::of(&report)).filter(|outcome| nothing && !outcome.is_answer());
+    let why = why_not_checked(language, &report);
     let part = web::block(move || {
         report_part(
             language,
@@ -300,7 +301,9 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
         &html! {
             div id="shared" {
                 h2 { (language.c_shares()) }
-                @if let Some(why) = unchecked { p { (language.not_checked(&why)) } }
+                @if let Some(unchecked) = unchecked {
+                    p { (outcome(language, unchecked)) @if let Some(why) = why { ": " (why) } }
+                }
                 @else if nothing { p { (language.c_shares_nothing()) } }
                 @else { div class="report" { (part.unwrap_or_default()) } }
             }

@@ -9,20 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::assets;
 use super::layout::{
-    Here, HtmlPage, button_to, main_button, problem_told, see_other, size, table, terms, time,
-    token_field, verdict,
+    Here, HtmlPage, button_to, main_button, outcome, problem_told, see_other, size, table, terms,
+    time, token_field,
 };
 use super::visitor::{ApiAnswer, ApiCall, PageFailure, Visitor, path};
 use lapidary_catalogue::api::{Decision, NewDecision, Report, Ruling};
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
-use lapidary_report::{clean, not_checked};
+use lapidary_report::{Outcome, clean, why_not_checked};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
 const CHECKS: &str = "/console/check";
-/// Where texts that could not be checked are in a table that is sorted by verdict: after all verdicts.
-const NOT_CHECKED: u8 = u8::MAX;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route(
@@ -441,9 +439,9 @@ fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
             }
             @if report.text_kept == Some(false) { br; small { (language.text_not_kept()) } }
         }
-        td data-value=(if report.is_answer() { report.verdict as u8 } else { NOT_CHECKED }) {
-            (verdict(language, report.verdict, report.is_answer()))
-            @if let Some(why) = not_checked(language, report) { ": " (why) }
+        td data-value=(Outcome::of(report) as u8) {
+            (outcome(language, Outcome::of(report)))
+            @if let Some(why) = why_not_checked(language, report) { ": " (why) }
         }
         @let covered = report.covered.filter(|_| report.is_answer());
         td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }

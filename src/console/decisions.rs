@@ -6,12 +6,13 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::check::ruling;
-use super::layout::{Here, HtmlPage, more, search_by_book, table, terms, time, verdict};
+use super::layout::{Here, HtmlPage, more, outcome, search_by_book, table, terms, time};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{Decision, DecisionPage};
+use lapidary_checking::Reason;
 use lapidary_language::Language;
 use lapidary_operations::decisions::ListDecisions;
-use lapidary_report::clean;
+use lapidary_report::{Outcome, clean};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/decisions", web::get().to(list));
@@ -95,7 +96,7 @@ fn decisions_table(language: Language, decisions: &[Decision]) -> Markup {
                     }
                     @if let Some(case) = &one.case { " (" (clean(case)) ")" }
                 }
-                td { (verdict(language, one.verdict, one.is_about_answer())) }
+                td { (outcome(language, Outcome::new(one.verdict, one.verdict_reason.unwrap_or(Reason::Match)))) }
                 td { @if let Some(reason) = &one.reason { (clean(reason)) } }
             }
         }

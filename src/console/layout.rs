@@ -18,7 +18,7 @@ use lapidary_catalogue::api::Problem;
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
-use lapidary_report::{clean, rights_word};
+use lapidary_report::{Outcome, clean, rights_word};
 use lapidary_store::Rights;
 
 /// Pages load nothing from elsewhere and run only the scripts of this program.
@@ -394,17 +394,14 @@ pub(super) fn role(language: Language, role: Role) -> String {
     }
 }
 
-/// Rights or a verdict, in colour.
+/// Rights, in colour.
 pub(super) fn rights(language: Language, rights: Rights) -> Markup {
     html! { span class={"tag " (rights.as_str())} { (rights_word(language, rights)) } }
 }
 
-/// A verdict in colour, or that there is none because the check is no answer.
-pub(super) fn verdict(language: Language, verdict: Rights, is_answer: bool) -> Markup {
-    if is_answer {
-        return rights(language, verdict);
-    }
-    html! { span class="tag not_checked" { (language.is_not_checked()) } }
+/// What became of a check, in colour.
+pub(super) fn outcome(language: Language, outcome: Outcome) -> Markup {
+    html! { span class={"tag " (outcome.class())} { (outcome.name(language)) } }
 }
 
 /// A text field that must be filled.

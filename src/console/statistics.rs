@@ -170,12 +170,16 @@ fn checks(language: Language, history: &History) -> [PlotLine; 3] {
     let minutes = f64::from(history.every_seconds) / 60.0;
     [
         (
-            language.is_protected(),
+            language.outcome_protected(),
             "hue-bad",
             &["forbidden", "protected"][..],
         ),
-        (language.is_free(), "hue-main", &["free", "public_domain"]),
-        (language.is_unknown(), "hue-quiet", &["unknown"]),
+        (
+            language.outcome_free(),
+            "hue-main",
+            &["free", "public_domain"],
+        ),
+        (language.c_other_checks(), "hue-quiet", &["unknown"]),
     ]
     .map(|(name, class, of)| {
         line(&history.samples, name, class, |sample| {

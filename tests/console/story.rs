@@ -78,7 +78,7 @@ fn from_a_fresh_program_to_a_decision() {
     browser.click("nav a[href='/console/check']");
     browser.type_into("#text", &copy[..3_000]);
     browser.click("form:not([data-files]) button.main");
-    browser.see(".report h1", "unknown");
+    browser.see(".report h1", "No match");
     browser.see(".report", "1 disabled book would match");
 
     // The report of before is as it was.

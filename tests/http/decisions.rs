@@ -117,7 +117,7 @@ fn a_text_that_cannot_be_checked_does_not_look_clean() {
         )
         .unwrap();
         assert!(
-            page.contains("<h1 class=\"not_checked\">NOT CHECKED: "),
+            page.contains("<h1 class=\"not_checked\">TOO SHORT TO CHECK"),
             "{page}"
         );
     }

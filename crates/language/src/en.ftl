@@ -37,19 +37,17 @@ verdict_forbidden = FORBIDDEN: nobody may publish this; { $covered } of this tex
 verdict_protected = PROTECTED: { $covered } of this text is in protected books
 verdict_forbidden_match = FORBIDDEN: nobody may publish this; this text matches a protected or forbidden book
 verdict_protected_match = PROTECTED: this text matches a protected book
-verdict_free = free: this text, or part of it, is in a book that is free to publish
-verdict_public_domain = public domain: this text, or part of it, is in a book in the public domain
-# $why (String)
-verdict_unknown = unknown: { $why }
+verdict_free = Free to publish: what is found of this text is in books that are free to publish
+verdict_public_domain = Free to publish: what is found of this text is in books in the public domain
+verdict_only_allowed = Undecided: this text matches only books on an allow-list
+verdict_none_decides = Undecided: this text matches only books that do not decide
+verdict_rights_unknown = Undecided: this text matches a book whose rights are unknown
+verdict_no_match = No match in the catalogue
+verdict_too_short = TOO SHORT TO CHECK
 # $why (String)
 verdict_not_checked = NOT CHECKED: { $why }
-why_only_allowed = it matches only books on an allow-list
-why_none_decides = it matches only books that do not decide
-why_rights_unknown = it matches a book whose rights are unknown
 why_nothing_to_compare = the catalogue has nothing to compare it with
-why_too_short = the text is too short to check
 why_mostly_common = most of this text is in too many books to tell
-why_no_match = nothing in the catalogue matches
 
 ## What was checked
 
@@ -340,21 +338,30 @@ is_protected = protected
 is_free = free
 is_public_domain = public domain
 is_unknown = unknown
-is_not_checked = not checked
+outcome_forbidden = Forbidden
+outcome_protected = Protected
+outcome_undecided = Undecided
+outcome_too_short = Too short to check
+outcome_not_checked = Not checked
+outcome_unreadable = Could not be read
+outcome_free = Free to publish
+outcome_no_match = No match
 # $number (Number)
 forbidden_of = { $number } forbidden
 # $number (Number)
 protected_of = { $number } protected
 # $number (Number)
-free_of = { $number } free
+undecided_of = { $number } undecided
 # $number (Number)
-public_domain_of = { $number } public domain
-# $number (Number)
-unknown_of = { $number } unknown
+too_short_of = { $number } too short to check
 # $number (Number)
 not_checked_of = { $number } not checked
-# $why (String)
-not_checked = not checked: { $why }
+# $number (Number)
+unreadable_of = { $number } could not be read
+# $number (Number)
+free_of = { $number } free to publish
+# $number (Number)
+no_match_of = { $number } without a match
 
 ## A comparison of two texts
 

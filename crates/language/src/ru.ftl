@@ -27,17 +27,16 @@ verdict_forbidden = ЗАПРЕЩЕНО: это нельзя издавать н�
 verdict_protected = ОХРАНЯЕТСЯ: { $covered } этого текста содержится в охраняемых книгах
 verdict_forbidden_match = ЗАПРЕЩЕНО: это нельзя издавать никому; этот текст совпадает с охраняемой или запрещённой книгой
 verdict_protected_match = ОХРАНЯЕТСЯ: этот текст совпадает с охраняемой книгой
-verdict_free = свободно: этот текст или его часть есть в книге, которую разрешено публиковать
-verdict_public_domain = общественное достояние: этот текст или его часть есть в книге, перешедшей в общественное достояние
-verdict_unknown = неизвестно: { $why }
+verdict_free = Можно публиковать: найденное есть в книгах, которые разрешено публиковать
+verdict_public_domain = Можно публиковать: найденное есть в книгах, перешедших в общественное достояние
+verdict_only_allowed = Не решено: текст совпадает только с книгами из списка разрешённых
+verdict_none_decides = Не решено: текст совпадает только с книгами, которые на вывод не влияют
+verdict_rights_unknown = Не решено: текст совпадает с книгой, права на которую неизвестны
+verdict_no_match = Совпадений в каталоге нет
+verdict_too_short = СЛИШКОМ КОРОТКИЙ ТЕКСТ: проверить его нельзя
 verdict_not_checked = НЕ ПРОВЕРЕНО: { $why }
-why_only_allowed = текст совпадает только с книгами из списка разрешённых
-why_none_decides = текст совпадает только с книгами, которые на вывод не влияют
-why_rights_unknown = текст совпадает с книгой, права на которую неизвестны
 why_nothing_to_compare = в каталоге не с чем сравнивать
-why_too_short = текст слишком короткий для проверки
 why_mostly_common = большая часть этого текста встречается в слишком многих книгах, поэтому вывод сделать нельзя
-why_no_match = в каталоге нет совпадений
 
 ## Что проверено
 
@@ -312,14 +311,22 @@ is_protected = охраняется
 is_free = свободно
 is_public_domain = общественное достояние
 is_unknown = неизвестно
-is_not_checked = не проверено
+outcome_forbidden = Запрещено
+outcome_protected = Охраняется
+outcome_undecided = Не решено
+outcome_too_short = Слишком короткий текст
+outcome_not_checked = Не проверено
+outcome_unreadable = Не удалось прочитать
+outcome_free = Можно публиковать
+outcome_no_match = Совпадений нет
 forbidden_of = запрещено — { $number }
 protected_of = охраняется — { $number }
-free_of = свободно — { $number }
-public_domain_of = общественное достояние — { $number }
-unknown_of = неизвестно — { $number }
+undecided_of = не решено — { $number }
+too_short_of = слишком короткий текст — { $number }
 not_checked_of = не проверено — { $number }
-not_checked = не проверено: { $why }
+unreadable_of = не удалось прочитать — { $number }
+free_of = можно публиковать — { $number }
+no_match_of = без совпадений — { $number }
 
 ## Сравнение двух текстов
 

@@ -5,11 +5,12 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::disguise::{disguise, examples, hidden};
+use super::outcome::Outcome;
 use super::page::clean;
 use super::passages::{PassageRoom, Side, blanks, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
-    certainty, class, counted, disabled, edition, figures, identity, informing, not_described,
-    place, recipes, relation, reservation, rights, rule, shares, subject, verdict, whole,
+    certainty, counted, disabled, edition, figures, identity, informing, not_described, place,
+    recipes, relation, reservation, rights, rule, shares, subject, verdict, whole,
 };
 use lapidary_catalogue::api::{Match, Report};
 use lapidary_checking::Extent;
@@ -32,7 +33,7 @@ dt { color: #57606a } dd { margin: 0; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: .6rem }
 th, td { text-align: start; padding: .1rem 1.2rem .1rem 0; font-weight: normal; vertical-align: top } th { color: #57606a }
 svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
-.forbidden, .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a } .not_checked { color: #8a5300 }
+.forbidden, .protected { color: #b3261e } .free, .public_domain, .no_match { color: #1a6d37 } .unknown { color: #57606a } .not_checked { color: #8a5300 }
 .bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
 text { font: 13px system-ui, sans-serif; fill: #57606a }
 details { margin: .6rem 0; overflow-x: clip } summary { cursor: pointer; font-weight: 600; break-after: avoid }
@@ -52,7 +53,7 @@ mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 @media screen and (prefers-color-scheme: dark) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
-.forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .not_checked { color: #e8b35a } .sides tr { border-color: #333a42 }
+.forbidden, .protected { color: #ff8a80 } .free, .public_domain, .no_match { color: #6fcf8a } .not_checked { color: #e8b35a } .sides tr { border-color: #333a42 }
 ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 } .quiet :is(ins, del, mark) { color: #e6e9ed }
 }
 @media screen and (max-width: 40rem) {
@@ -97,7 +98,7 @@ pub fn report_part(
 ) -> Markup {
     let (name, room) = (clean(name), PassageRoom::default());
     html! {
-        h1 class=(class(report)) { (verdict(language, report)) }
+        h1 class=(Outcome::of(report).class()) { (verdict(language, report)) }
         (facts(language, &name, report, bytes, &date(when)))
         @for (at, found) in report.matches.iter().enumerate() {
             (one_match(language, at, found, report, bytes, (texts, &room)))

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use maud::html;
 
 use super::html::{date, whole_page};
+use super::outcome::Outcome;
 use super::page::clean;
 use lapidary_language::Language;
 use lapidary_store::Rights;
@@ -13,8 +14,8 @@ use lapidary_store::Rights;
 pub struct Checked {
     /// The name of what was checked.
     pub name: String,
-    /// The report, or why there is none.
-    pub outcome: Result<Summary, String>,
+    /// What the index shows of the report, or why there is none.
+    pub summary: Result<Summary, String>,
 }
 
 /// What an index shows of a report.
@@ -22,8 +23,8 @@ pub struct Checked {
 pub struct Summary {
     /// The page with the report, relative to the index.
     pub page: String,
-    /// The verdict.
-    pub verdict: Rights,
+    /// What became of the check.
+    pub outcome: Outcome,
     /// Why the text counts as not checked, if the report is no answer.
     pub not_checked: Option<String>,
     /// The share of the text that is in protected books, if it is known.
@@ -45,18 +46,22 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
             }
             @for row in rows {
                 tr {
-                    @match &row.outcome {
-                        Ok(Summary { page, not_checked: Some(why), .. }) => {
-                            td { a href=(page) { (clean(&row.name)) } }
-                            td class="not_checked" colspan="3" { (language.not_checked(why)) }
+                    @match &row.summary {
+                        Ok(summary) => {
+                            td { a href=(summary.page) { (clean(&row.name)) } }
+                            td class=(summary.outcome.class()) {
+                                (summary.outcome.name(language))
+                                @if let Some(why) = &summary.not_checked { ": " (why) }
+                            }
+                            td { @if let Some(covered) = summary.shown_covered() { (language.percent(covered)) } }
+                            td { (language.number(summary.matches as u64)) }
                         }
-                        Ok(Summary { page, verdict, covered, matches, .. }) => {
-                            td { a href=(page) { (clean(&row.name)) } }
-                            td class=(verdict) { (rights_word(language, *verdict)) }
-                            td { @if let Some(covered) = covered.filter(|share| *share > 0.0) { (language.percent(covered)) } }
-                            td { (language.number(*matches as u64)) }
+                        Err(why) => {
+                            td { (clean(&row.name)) }
+                            td class=(Outcome::Unreadable.class()) colspan="3" {
+                                (Outcome::Unreadable.name(language)) ": " (clean(why))
+                            }
                         }
-                        Err(why) => { td { (clean(&row.name)) } td class="not_checked" colspan="3" { (language.not_checked(&clean(why))) } }
                     }
                 }
             }
@@ -69,10 +74,10 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
     )
 }
 
-/// Rights or a verdict in a word.
+/// Rights in a word.
 #[must_use]
-pub fn rights_word(language: Language, verdict: Rights) -> String {
-    match verdict {
+pub fn rights_word(language: Language, rights: Rights) -> String {
+    match rights {
         Rights::Forbidden => language.is_forbidden(),
         Rights::Protected => language.is_protected(),
         Rights::Free => language.is_free(),
@@ -81,47 +86,31 @@ pub fn rights_word(language: Language, verdict: Rights) -> String {
     }
 }
 
+impl Summary {
+    fn shown_covered(&self) -> Option<f64> {
+        self.covered.filter(|share| *share > 0.0)
+    }
+}
+
 impl Checked {
-    /// Whether the text could not be checked.
+    /// What became of the check.
     #[must_use]
-    pub fn is_not_checked(&self) -> bool {
-        self.verdict().is_none()
-    }
-
-    /// The verdict, if the text could be checked.
-    fn verdict(&self) -> Option<Rights> {
-        let summary = self.outcome.as_ref().ok()?;
-        summary.not_checked.is_none().then_some(summary.verdict)
+    pub fn outcome(&self) -> Outcome {
+        self.summary
+            .as_ref()
+            .map_or(Outcome::Unreadable, |summary| summary.outcome)
     }
 }
 
-/// So many files have this verdict.
-fn number_with(language: Language, verdict: Rights, files: u64) -> String {
-    match verdict {
-        Rights::Forbidden => language.forbidden_of(files),
-        Rights::Protected => language.protected_of(files),
-        Rights::Free => language.free_of(files),
-        Rights::PublicDomain => language.public_domain_of(files),
-        Rights::Unknown => language.unknown_of(files),
-    }
-}
-
-/// How many files have which verdict: `5 files: 2 protected, 3 unknown`.
+/// How many files have which outcome: `5 files: 2 protected, 3 without a match`.
 #[must_use]
 pub fn summary(language: Language, rows: &[Checked]) -> String {
     let mut parts = Vec::new();
-    for verdict in Rights::ALL {
-        let number = rows
-            .iter()
-            .filter(|row| row.verdict() == Some(verdict))
-            .count();
-        if number > 0 {
-            parts.push(number_with(language, verdict, number as u64));
+    for outcome in Outcome::ALL {
+        let files = rows.iter().filter(|row| row.outcome() == outcome).count();
+        if files > 0 {
+            parts.push(outcome.of_files(language, files as u64));
         }
-    }
-    let unchecked = rows.iter().filter(|row| row.is_not_checked()).count();
-    if unchecked > 0 {
-        parts.push(language.not_checked_of(unchecked as u64));
     }
     format!(
         "{}: {}",

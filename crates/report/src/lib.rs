@@ -7,8 +7,8 @@
 //! use lapidary_language::Language;
 //! use lapidary_report::{Checked, clean, summary};
 //!
-//! let rows = [Checked { name: "novel.txt".to_owned(), outcome: Err("it is empty".to_owned()) }];
-//! assert_eq!(summary(Language::English, &rows), "1 file: 1 not checked");
+//! let rows = [Checked { name: "novel.txt".to_owned(), summary: Err("it is empty".to_owned()) }];
+//! assert_eq!(summary(Language::English, &rows), "1 file: 1 could not be read");
 //! assert_eq!(clean("txt\u{202e}cod.exe"), "txtcod.exe");
 //! ```
 
@@ -18,6 +18,7 @@ mod duplicates;
 mod history;
 mod html;
 mod index;
+mod outcome;
 mod page;
 mod passages;
 mod terminal;
@@ -34,8 +35,9 @@ pub use self::duplicates::{
 pub use self::history::{Descendant, Lineage, html_history};
 pub use self::html::{PageTexts, html_report, report_part, stylesheet};
 pub use self::index::{Checked, Summary, html_index, rights_word, summary};
+pub use self::outcome::Outcome;
 pub use self::page::{TerminalPage, clean, harmless, wrap};
 pub use self::passages::Side;
 pub use self::terminal::print_report;
 pub use self::terminal::style;
-pub use self::words::not_checked;
+pub use self::words::why_not_checked;

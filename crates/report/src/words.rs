@@ -22,43 +22,41 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
         },
         Rights::Free => language.verdict_free(),
         Rights::PublicDomain => language.verdict_public_domain(),
-        Rights::Unknown if report.reason.is_answer() => {
-            language.verdict_unknown(&why_unknown(language, report))
-        }
-        Rights::Unknown => language.verdict_not_checked(&why_unknown(language, report)),
+        Rights::Unknown => verdict_unknown(language, report),
     }
 }
 
-fn why_unknown(language: Language, report: &Report) -> String {
+fn verdict_unknown(language: Language, report: &Report) -> String {
+    match report.reason {
+        Reason::Match if matches_only_allowed(report) => language.verdict_only_allowed(),
+        Reason::Match => language.verdict_rights_unknown(),
+        Reason::NoneDecides => language.verdict_none_decides(),
+        Reason::NoMatch => language.verdict_no_match(),
+        Reason::TooShort => language.verdict_too_short(),
+        Reason::MostlyCommon => language.verdict_not_checked(&language.why_mostly_common()),
+        Reason::NothingToCompare => {
+            language.verdict_not_checked(&language.why_nothing_to_compare())
+        }
+    }
+}
+
+fn matches_only_allowed(report: &Report) -> bool {
     let allowed = report
         .matches
         .iter()
         .filter(|found| found.allowed && found.informs.is_none());
-    let only_allowed = report.total > 0 && report.total == allowed.count();
-    match report.reason {
-        Reason::Match if only_allowed => language.why_only_allowed(),
-        Reason::Match => language.why_rights_unknown(),
-        Reason::NothingToCompare => language.why_nothing_to_compare(),
-        Reason::TooShort => language.why_too_short(),
-        Reason::MostlyCommon => language.why_mostly_common(),
-        Reason::NoneDecides => language.why_none_decides(),
-        Reason::NoMatch => language.why_no_match(),
-    }
+    report.total > 0 && report.total == allowed.count()
 }
 
-/// Why a text counts as not checked, if its report is no answer.
+/// Why a text was not checked, if its outcome does not say so.
 #[must_use]
-pub fn not_checked(language: Language, report: &Report) -> Option<String> {
-    (!report.is_answer()).then(|| why_unknown(language, report))
-}
-
-/// The class of a report's headline.
-pub(super) fn class(report: &Report) -> &'static str {
-    if report.is_answer() {
-        report.verdict.as_str()
-    } else {
-        "not_checked"
+pub fn why_not_checked(language: Language, report: &Report) -> Option<String> {
+    match report.reason {
+        Reason::MostlyCommon => Some(language.why_mostly_common()),
+        Reason::NothingToCompare => Some(language.why_nothing_to_compare()),
+        Reason::Match | Reason::NoneDecides | Reason::NoMatch | Reason::TooShort => None,
     }
+    .filter(|_| !report.is_answer())
 }
 
 /// The number of an earlier match of the same work, if the match at this index has one. Matches are counted from 1.

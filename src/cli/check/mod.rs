@@ -13,7 +13,9 @@ use lapidary_catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
 use lapidary_language::Language;
-use lapidary_report::{Checked, PageTexts, Summary, not_checked, print_report, summary};
+use lapidary_report::{
+    Checked, Outcome, PageTexts, Summary, print_report, summary, why_not_checked,
+};
 use lapidary_store::Library;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -282,11 +284,10 @@ impl Output {
             tell(format_args!("lapidary: {file}: {why}"));
         }
         // Recorded first: a page that cannot be written does not hide that a text is protected.
-        let outcome = checked.as_ref().map_err(Clone::clone);
-        let outcome = outcome.map(|found| of(self.language, &found.report));
+        let found = checked.as_ref().map_err(Clone::clone);
         self.rows.push(Checked {
             name: file.clone(),
-            outcome,
+            summary: found.map(|found| of(self.language, &found.report)),
         });
         if self.json {
             let (report, error) = match &checked {
@@ -313,7 +314,7 @@ impl Output {
             if let Some(pages) = &self.pages {
                 let page = pages.write(self.language, self.rows.len(), &file, &report, &texts)?;
                 if let Some(Checked {
-                    outcome: Ok(summary),
+                    summary: Ok(summary),
                     ..
                 }) = self.rows.last_mut()
                 {
@@ -345,14 +346,11 @@ impl Output {
 
     /// The exit status: protected text was found, or else the worst that happened.
     fn status(&self) -> Status {
-        if self.rows.iter().any(|row| {
-            row.outcome
-                .as_ref()
-                .is_ok_and(|summary| summary.verdict.forbids())
-        }) {
+        let mut outcomes = self.rows.iter().map(Checked::outcome);
+        if outcomes.clone().any(Outcome::forbids) {
             return Status::Found;
         }
-        Status::of_input(self.rows.iter().any(Checked::is_not_checked))
+        Status::of_input(outcomes.any(|outcome| !outcome.is_answer()))
     }
 }
 
@@ -360,8 +358,8 @@ impl Output {
 fn of(language: Language, report: &Report) -> Summary {
     Summary {
         page: String::new(),
-        verdict: report.verdict,
-        not_checked: not_checked(language, report),
+        outcome: Outcome::of(report),
+        not_checked: why_not_checked(language, report),
         covered: report.covered,
         matches: report.total,
     }

@@ -3,7 +3,7 @@
 use lapidary_gems::Trick;
 
 use super::{disguised, example, found, hidden_in_all_ways, page, printed_in, report};
-use crate::{Checked, PageTexts, Summary, html_index, print_comparison, summary};
+use crate::{Checked, Outcome, PageTexts, Summary, html_index, print_comparison, summary};
 use lapidary_catalogue::api::{Disguise, Match, Report};
 use lapidary_checking::{Informs, Reason, Relation};
 use lapidary_language::Language::{English, Russian};
@@ -114,27 +114,21 @@ fn in_russian() {
 #[test]
 fn nothing_is_left_untranslated() {
     let report = full();
-    let rows = |outcome| Checked {
+    let listed = |outcome| Checked {
         name: "роман".into(),
-        outcome,
-    };
-    let listed = |verdict| {
-        rows(Ok(Summary {
+        summary: Ok(Summary {
             page: "1".into(),
-            verdict,
+            outcome,
             not_checked: None,
             covered: Some(0.3),
             matches: 5,
-        }))
+        }),
     };
-    let rows = [
-        listed(Rights::Forbidden),
-        listed(Rights::Protected),
-        listed(Rights::Free),
-        listed(Rights::PublicDomain),
-        listed(Rights::Unknown),
-        rows(Err("нет файла".into())),
-    ];
+    let mut rows = Vec::from(Outcome::ALL.map(listed));
+    rows.push(Checked {
+        name: "роман".into(),
+        summary: Err("нет файла".into()),
+    });
     let verdicts = Rights::ALL;
     let reasons = [
         Reason::NoneDecides,
@@ -200,8 +194,8 @@ fn nothing_is_left_untranslated() {
     }
     assert_eq!(
         summary(Russian, &rows),
-        "6 файлов: запрещено — 1, охраняется — 1, свободно — 1, общественное достояние — 1, неизвестно — 1, не проверено — \
-         1"
+        "9 файлов: запрещено — 1, охраняется — 1, не решено — 1, слишком короткий текст — 1, не проверено — 1, не удалось \
+         прочитать — 2, можно публиковать — 1, без совпадений — 1"
     );
 }
 

@@ -14,7 +14,7 @@ use lapidary_store::Rights;
 #[test]
 fn nothing_found() {
     let expected = "\
-unknown: nothing in the catalogue matches
+No match in the catalogue
     novel.txt: 50,000 bytes, 20 gems
     method: recipe 'documented'; a match takes 3 gems in common
 
@@ -99,8 +99,8 @@ fn narrow_long_and_missing() {
     (report.total, report.common_gems) = (500, 2);
     report.note = Some("the catalogue is being re-indexed".into());
     let expected = "\
-public domain: this text, or part of it,
-is in a book in the public domain
+Free to publish: what is found of this
+text is in books in the public domain
     gems: 20 gems, 2 of them in too many
     books of a library to count
     note: the catalogue is being
@@ -139,7 +139,7 @@ Method
 #[test]
 fn disguise_in_a_sentence_and_in_context() {
     let expected = "\
-unknown: nothing in the catalogue matches
+No match in the catalogue
     novel.txt: 50,000 bytes, 20 gems
     This text is disguised: 1,204 letters of another script in 38 % of the words
 
