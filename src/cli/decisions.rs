@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
-use lapidary_catalogue::api::{Decision, NewDecision, Ruling};
+use lapidary_catalogue::api::{CheckState, Decision, NewDecision, Ruling};
 use lapidary_operations::decisions::{
     Decide, DecisionsQuery, DeleteEvidence, ListDecisions, ShowDecision,
 };
@@ -43,6 +43,10 @@ enum DecisionsCommand {
         /// Only of this day, in UTC
         #[arg(long, value_name = "YYYY-MM-DD")]
         day: Option<Date>,
+        /// Only filed checks in this state, newest first: open (they wait for a decision), appealed, decided, or clear (they need
+        /// none)
+        #[arg(long, value_parser = state, conflicts_with_all = ["digest", "book", "day"])]
+        state: Option<CheckState>,
         /// Print JSON Lines
         #[arg(long)]
         json: bool,
@@ -85,6 +89,7 @@ impl DecisionsArgs {
                 book,
                 library,
                 day,
+                state,
                 json,
             } => {
                 let query = DecisionsQuery {
@@ -92,6 +97,7 @@ impl DecisionsArgs {
                     library: library.map(Into::into),
                     book: book.map(Into::into),
                     day,
+                    state,
                     cursor: None,
                     limit: Some(PAGE),
                 };
@@ -169,6 +175,13 @@ fn line(decision: &Decision) -> String {
         ruling.as_str(),
         said.join("\t")
     )
+}
+
+fn state(word: &str) -> Result<CheckState, String> {
+    let found = CheckState::ALL
+        .into_iter()
+        .find(|state| state.as_str() == word);
+    found.ok_or_else(|| "it must be open, appealed, decided or clear".to_owned())
 }
 
 fn ruling(word: &str) -> Result<Ruling, String> {

@@ -188,19 +188,29 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
             button type="button" data-print { (language.c_print()) }
             @if let Some(id) = filed { a class="button" href=(path("/console/checks", [id])) { (language.c_link()) } }
         }
-        @if let Some(id) = filed { (deciding(visitor, id, &[])) }
+        @if let Some(id) = filed { (deciding(visitor, id, &[], None)) }
         @else { p class="quiet" { (language.c_not_filed()) } }
     }
 }
 
 /// What was decided about a check, and the form to decide more. The page around it stays as it is. What goes wrong is told
 /// above the form, which keeps what was written.
-fn deciding(visitor: &Visitor, id: &str, decisions: &[Decision]) -> Markup {
+fn deciding(
+    visitor: &Visitor,
+    id: &str,
+    decisions: &[Decision],
+    next: Option<&Decision>,
+) -> Markup {
     let language = visitor.language();
     let place = path("/console/checks", [id]);
     html! {
         div id="deciding" aria-live="polite" {
             (rulings(language, decisions))
+            @if let Some(next) = next {
+                p { a class="button" rel="next" accesskey="n" autofocus[!decisions.is_empty()] href=(path("/console/checks", [&next.id])) {
+                    (language.c_next_open())
+                } }
+            }
             div id="undecided" class="problem" role="alert" {}
             form method="post" action=(place) class="card" hx-post=(place) hx-target="#undecided"
                 hx-select="#deciding, .problem > *" hx-swap="innerHTML" hx-disabled-elt="find button" {
@@ -216,16 +226,19 @@ fn ruling_fields(language: Language) -> Markup {
         h2 { (language.c_decide()) }
         fieldset {
             legend { (language.c_ruling()) }
-            @for one in [Ruling::Accepted, Ruling::Refused, Ruling::Appealed] {
+            @for (one, key) in [(Ruling::Accepted, Some("a")), (Ruling::Refused, Some("r")), (Ruling::Appealed, None)] {
                 label class="choice" {
-                    input type="radio" name="ruling" value=(one.as_str()) required;
+                    input type="radio" name="ruling" value=(one.as_str()) required accesskey=[key];
                     (ruling(language, one))
                 }
             }
         }
         label for="reason" { (language.c_reason()) }
         textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
-        (main_button(&language.c_record()))
+        div class="buttons" {
+            button type="submit" class="main" accesskey="s" { (language.c_record()) }
+            small class="quiet" { (language.c_access_keys()) }
+        }
     }
 }
 
@@ -309,6 +322,7 @@ async fn show_filed(
     let ApiAnswer { body, .. } = visitor.perform(call.for_a_page()).await?;
     let report = String::from_utf8_lossy(&body);
     let decisions = decisions_about(visitor, entry).await?;
+    let next = next_open(visitor, &entry.id).await?;
     let name = entry
         .name
         .as_deref()
@@ -325,7 +339,7 @@ async fn show_filed(
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
             (evidence(visitor, entry))
-            (deciding(visitor, &entry.id, &decisions))
+            (deciding(visitor, &entry.id, &decisions, next.as_ref()))
         }
     }))
 }
@@ -414,20 +428,37 @@ async fn decide(
     let mut response = HttpResponse::Ok();
     response.content_type("text/html; charset=utf-8");
     // It is recorded: a failure to show that must not look like one to record it.
-    let Ok(decisions) = decisions_of(&visitor, &id).await else {
+    let Ok((decisions, next)) = decided_about(&visitor, &id).await else {
         let place = path("/console/checks", [&id]);
         return Ok(response.insert_header(("hx-redirect", place)).finish());
     };
     Ok(response
         .insert_header(("hx-retarget", "#deciding"))
         .insert_header(("hx-reswap", "outerHTML"))
-        .body(deciding(&visitor, &id, &decisions).into_string()))
+        .body(deciding(&visitor, &id, &decisions, next.as_ref()).into_string()))
 }
 
-/// What was decided about the filed check with this id.
-async fn decisions_of(visitor: &Visitor, id: &str) -> Result<Vec<Decision>, PageFailure> {
+/// What was decided about the filed check with this id, and the next one to decide.
+async fn decided_about(
+    visitor: &Visitor,
+    id: &str,
+) -> Result<(Vec<Decision>, Option<Decision>), PageFailure> {
     let entry = visitor.call::<ShowDecision>(&[id], ()).await?;
-    decisions_about(visitor, &entry).await
+    let decisions = decisions_about(visitor, &entry).await?;
+    Ok((decisions, next_open(visitor, id).await?))
+}
+
+/// The check to decide after this one: the next older one that waits for a decision, or the newest.
+async fn next_open(visitor: &Visitor, id: &str) -> Result<Option<Decision>, PageFailure> {
+    for cursor in [id, ""] {
+        let asked = [("state", "open"), ("limit", "2"), ("cursor", cursor)];
+        let page = visitor.list::<ListDecisions>(&[], &asked).await?;
+        let mut waiting = page.decisions.into_iter();
+        if let Some(next) = waiting.find(|one| one.id != id) {
+            return Ok(Some(next));
+        }
+    }
+    Ok(None)
 }
 
 fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {

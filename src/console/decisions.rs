@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::check::ruling;
 use super::layout::{Here, HtmlPage, more, outcome, search_by_book, table, terms, time};
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{Decision, DecisionPage};
+use lapidary_catalogue::api::{CheckState, Decision, DecisionPage};
 use lapidary_checking::Reason;
 use lapidary_language::Language;
 use lapidary_operations::decisions::ListDecisions;
@@ -18,8 +18,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/decisions", web::get().to(list));
 }
 
+/// Everything, in place of a state.
+const ALL: &str = "all";
+
 #[derive(Deserialize)]
 struct DecisionSearch {
+    /// A state of filed checks, or [`ALL`].
+    #[serde(default)]
+    state: String,
     #[serde(default)]
     day: String,
     #[serde(default)]
@@ -30,48 +36,109 @@ struct DecisionSearch {
     from: String,
 }
 
+impl DecisionSearch {
+    /// The conditions on entries, if not those in a state are shown.
+    fn sought(&self) -> [(&'static str, &str); 3] {
+        [
+            ("day", self.day.as_str()),
+            ("library", self.library.trim()),
+            ("book", self.book.trim()),
+        ]
+    }
+
+    /// The state of the checks that are shown; `None` for all entries. What waits for a decision comes first.
+    fn shown(&self) -> Option<CheckState> {
+        let is_search = self.sought().iter().any(|(_, value)| !value.is_empty());
+        if is_search || self.state == ALL {
+            return None;
+        }
+        let named = CheckState::ALL
+            .into_iter()
+            .find(|state| state.as_str() == self.state);
+        Some(named.unwrap_or(CheckState::Open))
+    }
+}
+
 async fn list(
     visitor: Visitor,
     wanted: Query<DecisionSearch>,
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let DecisionSearch {
-        day,
-        library,
-        book,
-        from,
-    } = &*wanted;
-    let sought = [
-        ("day", day.as_str()),
-        ("library", library.trim()),
-        ("book", book.trim()),
-    ];
-    let [of_day, of_library, of_book] = sought;
-    let asked = [of_day, of_library, of_book, ("cursor", from)];
+    let shown = wanted.shown();
+    let [day, library, book] = wanted.sought();
+    let narrowed = match shown {
+        Some(state) => vec![("state", state.as_str())],
+        None => vec![("state", ""), day, library, book],
+    };
+    let mut asked = narrowed.clone();
+    asked.push(("cursor", &wanted.from));
     let DecisionPage {
         decisions,
         next_cursor,
     } = visitor.list::<ListDecisions>(&[], &asked).await?;
-    Ok(HtmlPage::new(
-        Here::Decisions,
-        language.c_decisions(),
-        language.c_decisions_lead(),
+    let lead = if shown.is_none() {
+        language.c_decisions_lead()
+    } else {
+        language.c_queue_lead()
+    };
+    Ok(
+        HtmlPage::new(Here::Decisions, language.c_decisions(), lead).show(
+            &visitor,
+            &html! {
+                (states(language, shown))
+                @if shown.is_none() {
+                    (search_by_book(language, ("day", &language.c_day(), day.1), library.1, book.1))
+                }
+                @if decisions.is_empty() { p { (nothing(language, shown)) } }
+                @else { (decisions_table(language, &decisions)) }
+                @if let Some(next) = next_cursor {
+                    (more(language, &further(shown, &wanted.sought(), &next)))
+                }
+                (terms(language, [
+                    (language.c_term_filed(), language.c_term_filed_is()),
+                    (language.c_appealed(), language.c_term_appealed_is()),
+                ]))
+            },
+        ),
     )
-    .show(
-        &visitor,
-        &html! {
-            (search_by_book(language, ("day", &language.c_day(), day), library, book))
-            @if decisions.is_empty() { p { (language.c_nothing_found()) } }
-            @else { (decisions_table(language, &decisions)) }
-            @if let Some(next) = next_cursor {
-                (more(language, &with(&with("/console/decisions", &[("from", &next)]), &sought)))
+}
+
+/// The address of the next page.
+fn further(shown: Option<CheckState>, sought: &[(&str, &str)], next: &str) -> String {
+    let state = shown.map_or(ALL, CheckState::as_str);
+    let page = with("/console/decisions", &[("state", state), ("from", next)]);
+    with(&page, sought)
+}
+
+/// The parts of the page: checks by where they stand, and everything.
+fn states(language: Language, shown: Option<CheckState>) -> Markup {
+    let parts = CheckState::ALL.map(Some).into_iter().chain([None]);
+    html! {
+        div class="buttons" {
+            @for part in parts {
+                @let state = part.map_or(ALL, CheckState::as_str);
+                a class="button" href=(with("/console/decisions", &[("state", state)]))
+                    aria-current=[(part == shown).then_some("page")] { (state_name(language, part)) }
             }
-            (terms(language, [
-                (language.c_term_filed(), language.c_term_filed_is()),
-                (language.c_appealed(), language.c_term_appealed_is()),
-            ]))
-        },
-    ))
+        }
+    }
+}
+
+fn state_name(language: Language, state: Option<CheckState>) -> String {
+    match state {
+        Some(CheckState::Open) => language.c_state_open(),
+        Some(CheckState::Appealed) => language.c_appealed(),
+        Some(CheckState::Decided) => language.c_state_decided(),
+        Some(CheckState::Clear) => language.c_state_clear(),
+        None => language.c_state_all(),
+    }
+}
+
+fn nothing(language: Language, shown: Option<CheckState>) -> String {
+    match shown {
+        Some(CheckState::Open | CheckState::Appealed) => language.c_queue_empty(),
+        _ => language.c_nothing_found(),
+    }
 }
 
 /// The entries of a page as a table.

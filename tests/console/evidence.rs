@@ -86,6 +86,8 @@ fn a_filed_report_keeps_what_it_shows() {
         browser.picture(&format!("evidence-{theme}-{width}"));
     }
     browser.click("nav a[href='/console/decisions']");
+    browser.see("main", "Nothing waits for a decision.");
+    browser.click("main a[href='/console/decisions?state=decided']");
     browser.click("main table a");
     browser.see("#result", "Its text is kept until");
     assert_eq!(passages(), fresh);

@@ -58,7 +58,7 @@ fn pages(web: &Web) -> Vec<String> {
     let id =
         percent_encoding::utf8_percent_encode(EVIL, percent_encoding::NON_ALPHANUMERIC).to_string();
     let mut pages: Vec<String> = PAGES.map(str::to_owned).into();
-    let filed = web.get("/console/decisions").expect(200).body;
+    let filed = web.get("/console/decisions?state=all").expect(200).body;
     let filed = filed.split_once("/console/checks/").expect("a check").1;
     pages.push(format!(
         "/console/checks/{}",

@@ -10,6 +10,7 @@ mod hostile;
 mod look;
 mod module;
 mod protocol;
+mod queue;
 mod sessions;
 mod stays;
 mod story;

@@ -86,6 +86,7 @@ fn from_a_fresh_program_to_a_decision() {
     browser.see(".report h1", "PROTECTED");
     browser.see("#decisions", "It is our best-selling book.");
     browser.click("nav a[href='/console/decisions']");
+    browser.click("main a[href='/console/decisions?state=all']");
     browser.see("main table", "midnight.txt");
     browser.see("main table", "refused");
     browser.click("nav a[href='/console/audit']");

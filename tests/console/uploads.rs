@@ -119,7 +119,7 @@ fn a_text_that_cannot_be_checked_does_not_look_clean() {
         .upload("/console/check", "/console/check", "a.txt", "Too short.")
         .expect(200);
     assert!(alone.body.contains("TOO SHORT TO CHECK"), "{}", alone.body);
-    let decisions = web.get("/console/decisions").expect(200).body;
+    let decisions = web.get("/console/decisions?state=all").expect(200).body;
     assert_eq!(
         decisions.matches("\"tag not_checked\"").count(),
         2,

@@ -91,6 +91,70 @@ fn a_filed_check_can_be_repeated() {
     now();
 }
 
+/// What waits for a decision is listed, the newest first, page by page.
+#[test]
+fn filed_checks_are_listed_by_where_they_stand() {
+    let server = Running::start();
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &prose(1, 4_000))
+        .expect(201);
+    let open: Vec<Value> = (0..5)
+        .map(|number| file(&server, &format!("{} {number}", prose(1, 4_000)))["filed"].clone())
+        .collect();
+    let clear = file(&server, &prose(2, 4_000))["filed"].clone();
+    let short = file(&server, "Too short.")["filed"].clone();
+    let listed = |state: &str| {
+        let (mut ids, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = server.get(&format!("/v1/decisions?state={state}&limit=2{cursor}"));
+            let page = page.expect(200);
+            let entries = page["decisions"].as_array().expect("a list");
+            assert!(
+                !entries.is_empty() || cursor.is_empty(),
+                "an empty last page"
+            );
+            assert!(
+                entries.iter().all(|entry| entry["state"] == state),
+                "{page}"
+            );
+            ids.extend(entries.iter().map(|entry| entry["id"].clone()));
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return ids,
+            }
+        }
+    };
+    let newest_first =
+        |ids: &[&Value]| ids.iter().rev().map(|id| (*id).clone()).collect::<Vec<_>>();
+    assert_eq!(
+        listed("open"),
+        newest_first(&open.iter().collect::<Vec<_>>())
+    );
+    assert_eq!(listed("clear"), newest_first(&[&clear, &short]));
+    let decide = |id: &Value, ruling: &str| {
+        let decision = json!({ "check": id, "ruling": ruling, "reason": "why" });
+        server
+            .post("/v1/decisions", JSON, decision.to_string())
+            .expect(201);
+    };
+    decide(&open[1], "refused");
+    decide(&open[2], "refused");
+    decide(&open[2], "appealed");
+    decide(&open[3], "appealed");
+    decide(&open[3], "accepted");
+    assert_eq!(listed("open"), newest_first(&[&open[0], &open[4]]));
+    assert_eq!(listed("appealed"), newest_first(&[&open[2]]));
+    assert_eq!(listed("decided"), newest_first(&[&open[1], &open[3]]));
+    assert_eq!(shown(&server, &open[3])["state"], "decided");
+    for query in [
+        "state=open&day=2026-01-31",
+        "state=new",
+        "state=open&cursor=x",
+    ] {
+        server.get(&format!("/v1/decisions?{query}")).expect(400);
+    }
+}
+
 /// What could not be checked is told from what is in no book, wherever a check is answered or listed.
 #[test]
 fn a_text_that_cannot_be_checked_does_not_look_clean() {

@@ -1,7 +1,7 @@
 //! Filed checks, and what was decided about them.
 //!
 //! Entries are only ever added, each in one batch with its audit log entry and its search keys. The texts of checks go
-//! again ([`evidence`]). In [`Table::Decisions`], the first byte of a key says what follows:
+//! again ([`evidence`]); [`queue`] knows where checks stand. In [`Table::Decisions`], the first byte of a key says what follows:
 //!
 //! ```text
 //! i                      → the id of the catalogue
@@ -12,6 +12,7 @@
 //! ```
 
 mod evidence;
+mod queue;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -149,6 +150,7 @@ impl StoredDecision {
             reason,
             filed,
             text: None,
+            state: None,
         }
     }
 }
@@ -334,6 +336,7 @@ impl Decisions<Editor<'_>> {
         turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
+        changes.extend(self.state_changes(id, kept)?);
         let books = books
             .iter()
             .map(|(library, book)| book_prefix(library, book));
@@ -415,10 +418,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
         let (filed, text) = (self.filed(id)?, self.text_of(id, &kept, by)?);
-        Ok(Decision {
-            text,
-            ..kept.shown(id, filed)
-        })
+        let mut shown = [kept.shown(id, filed)];
+        self.add_states(&mut shown)?;
+        let [shown] = shown;
+        Ok(Decision { text, ..shown })
     }
 
     /// A page of entries. `by`: only those that this actor made. The work of a call is bounded.
@@ -456,6 +459,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             last = Some(id);
             decisions.extend(self.decision_of(id, of_book, by)?);
         }
+        self.add_states(&mut decisions)?;
         let next_cursor = last
             .filter(|_| is_full || read == MOST_READ)
             .map(|id| id.to_string());

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use lapidary_catalogue::SoughtDecisions;
-use lapidary_catalogue::api::{Decision, DecisionPage, NewDecision};
+use lapidary_catalogue::api::{CheckState, Decision, DecisionPage, NewDecision};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::BookKey;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ pub struct DecisionsQuery {
     pub book: Option<String>,
     /// Only entries of this day, in UTC
     pub day: Option<Date>,
+    /// Only filed checks in this state, newest first; without `digest`, `book` and `day`
+    #[param(inline)]
+    pub state: Option<CheckState>,
     /// The `next_cursor` of the previous page
     pub cursor: Option<String>,
     /// The maximum number of entries
@@ -38,8 +41,8 @@ pub struct DecisionsQuery {
 impl Input for DecisionsQuery {
     fn sent_as() -> SentAs {
         SentAs::query::<Self>(
-            "digest, library and book (together), day (such as 2026-01-31), cursor (the 'next_cursor' of the previous \
-             page) and limit (a number)",
+            "digest, library and book (together), day (such as 2026-01-31), state ('open', 'appealed', 'decided' or 'clear'; \
+             without those before), cursor (the 'next_cursor' of the previous page) and limit (a number)",
         )
     }
 }
@@ -60,6 +63,21 @@ impl DecisionsQuery {
     }
 }
 
+impl DecisionsQuery {
+    /// The state, if it is all that is sought.
+    fn only_state(&self) -> Result<Option<CheckState>, OperationError> {
+        let others = [&self.digest, &self.library, &self.book];
+        let is_alone = self.day.is_none() && others.iter().all(|other| other.is_none());
+        if self.state.is_some() && !is_alone {
+            return Err(OperationError::refused(
+                ErrorCode::BadQuery,
+                "give 'state' without 'digest', 'library', 'book' and 'day'",
+            ));
+        }
+        Ok(self.state)
+    }
+}
+
 impl Operation for ListDecisions {
     type Path = ();
     type Input = DecisionsQuery;
@@ -69,7 +87,7 @@ impl Operation for ListDecisions {
             "decisions",
             "List filed checks and the decisions about them",
         )
-        .about("Entries are listed without their reports, oldest first. A key with the role check sees its own entries.")
+        .about("Entries are listed without their reports, oldest first, or with `state` newest first. A key with the role check sees its own entries.")
         .answers(&[(200, "A page of entries")]);
 
     fn run(
@@ -77,8 +95,12 @@ impl Operation for ListDecisions {
         (): (),
         query: DecisionsQuery,
     ) -> Result<DecisionPage, OperationError> {
-        let book = query.book()?;
         let limit = page_limit(query.limit)?;
+        if let Some(state) = query.only_state()? {
+            let (decisions, by) = (session.decisions(), session.only_of());
+            return Ok(decisions.page_in(state, by, query.cursor.as_deref(), limit)?);
+        }
+        let book = query.book()?;
         let sought = SoughtDecisions {
             digest: query.digest,
             book,

@@ -35,6 +35,36 @@ impl Ruling {
     }
 }
 
+/// Where a filed check stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    /// It waits for a decision: the text matches, and nothing permits it.
+    Open,
+    /// The last decision is disputed.
+    Appealed,
+    /// It was decided.
+    Decided,
+    /// It needs no decision.
+    Clear,
+}
+
+impl CheckState {
+    /// All states.
+    pub const ALL: [Self; 4] = [Self::Open, Self::Appealed, Self::Decided, Self::Clear];
+
+    /// The word used in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Appealed => "appealed",
+            Self::Decided => "decided",
+            Self::Clear => "clear",
+        }
+    }
+}
+
 /// A decision to record about a filed check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,6 +113,9 @@ pub struct Decision {
     /// For `checked`, if it is shown alone: the checked text, while it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<KeptText>,
+    /// For `checked`: where the check stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<CheckState>,
 }
 
 /// The text of a filed check, which is kept for a while.

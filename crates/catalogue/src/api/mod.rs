@@ -31,7 +31,9 @@ pub use checks::{
     BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText,
     Match, Report,
 };
-pub use decisions::{Decision, DecisionPage, EvidenceStats, Filed, KeptText, NewDecision, Ruling};
+pub use decisions::{
+    CheckState, Decision, DecisionPage, EvidenceStats, Filed, KeptText, NewDecision, Ruling,
+};
 pub use doctor::{Concern, Finding, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
