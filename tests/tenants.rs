@@ -668,7 +668,61 @@ fn no_key_sees_the_decisions_of_others() {
         admin.json("POST", "/v1/decisions", &new).1["actor"],
         "key:admin"
     );
-    assert_eq!((list(&checker), list(&admin)), ((200, 2), (200, 3)));
+    assert_eq!((list(&checker), list(&admin)), ((200, 3), (200, 3)));
+}
+
+/// Who may read the texts of a library also decides about checks that matched its books, if these count for others.
+#[test]
+fn reviewers_see_the_checks_that_match_their_books() {
+    let folder = Folder::new();
+    let reviewers = ["victim", "attacker", "second"].map(|library| {
+        let of = format!("--role texts --library {library} reviewer-of-{library}");
+        key(&folder.data(), &of)
+    });
+    let (server, attacker, checker) = served(&folder);
+    let [reviewer, untrusted, stranger] = reviewers.map(|secret| Client::new(&server, &secret));
+    // The attacker's copy of the victim's book would show it what others check.
+    let book = json!({ "text": text_of(0), "rights": "protected" });
+    let (status, _) = attacker.json("PUT", "/v1/libraries/attacker/books/copy", &book);
+    assert_eq!(status, 201);
+    let report = checker.check(&json!({ "text": text_of(0), "record": true }));
+    let found = report["matches"].to_string();
+    assert!(
+        found.contains("victim") && found.contains("attacker"),
+        "{found}"
+    );
+    let check = report["filed"].as_str().expect("an id");
+    let path = format!("/v1/decisions/{check}");
+    let page = format!("{path}/page");
+    let decision = json!({ "check": check, "ruling": "refused", "reason": "a copy" });
+    for client in [&untrusted, &stranger] {
+        assert_eq!(client.json("GET", &path, &Value::Null).0, 404);
+        assert_eq!(client.call("GET", &page, "text/plain", "").0, 404);
+        assert_eq!(client.json("POST", "/v1/decisions", &decision).0, 404);
+        let (_, open) = client.json("GET", "/v1/decisions?state=open", &Value::Null);
+        assert_eq!(open["decisions"], json!([]));
+    }
+    let (_, open) = reviewer.json("GET", "/v1/decisions?state=open", &Value::Null);
+    assert_eq!(open["decisions"][0]["id"], *check, "{open}");
+    assert_eq!(reviewer.call("GET", &page, "text/plain", "").0, 200);
+    // The text stays whose it is.
+    let text = format!("{path}/text");
+    assert_eq!(reviewer.json("DELETE", &text, &Value::Null).0, 404);
+    let (status, decided) = reviewer.json("POST", "/v1/decisions", &decision);
+    assert_eq!(status, 201, "{decided}");
+    // Whoever sent the text sees what was decided, and appeals.
+    let id = decided["id"].as_str().expect("an id");
+    let path_of_decision = format!("/v1/decisions/{id}");
+    let (_, told) = checker.json("GET", &path_of_decision, &Value::Null);
+    assert_eq!(told["reason"], "a copy");
+    let appeal = json!({ "check": check, "ruling": "appealed", "reason": "licensed" });
+    assert_eq!(checker.json("POST", "/v1/decisions", &appeal).0, 201);
+    let (_, appealed) = reviewer.json("GET", "/v1/decisions?state=appealed", &Value::Null);
+    assert_eq!(appealed["decisions"][0]["id"], *check, "{appealed}");
+    assert_eq!(
+        untrusted.json("GET", &path_of_decision, &Value::Null).0,
+        404
+    );
 }
 
 /// Of two keys that add a source of the same name at once, one does. The other changes nothing.

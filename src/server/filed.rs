@@ -85,7 +85,7 @@ async fn show(
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
         let session = Session::new(catalogue, actor, libraries, &**host);
-        let entry = session.decisions().get(&id, session.only_of())?;
+        let entry = session.decisions().get(&id, session.viewer())?;
         let (checked, mut room) = text.of(&session, &entry)?;
         let Decision {
             at, name, filed, ..
@@ -144,9 +144,7 @@ impl TextOfCheck {
                 if !fits(&mut room, needed.saturating_add(HEADINGS))? {
                     return Ok((None, room));
                 }
-                let text = session
-                    .decisions()
-                    .read_text(&entry.id, session.only_of())?;
+                let text = session.decisions().read_text(&entry.id, session.viewer())?;
                 Ok((text, room))
             }
             Self::Sent(raw) => {

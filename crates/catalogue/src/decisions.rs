@@ -9,6 +9,7 @@
 //! f id                   → the filed check of an entry, JSON
 //! d digest \0 id         → nothing: the entries about a text
 //! b library \0 book \0 id → nothing: the filed checks that matched a book, and the decisions about them
+//! l library \0 id        → nothing: the filed checks that matched a book of a library, and not only as information
 //! ```
 
 mod evidence;
@@ -39,7 +40,7 @@ use lapidary_checking::Reason;
 use lapidary_common::description::TooLong;
 use lapidary_extract::Heading;
 use lapidary_store::{
-    Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
+    Action, Actor, BookKey, Library, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
 };
 
 /// Maximum length of the name and of the reference of a case, in bytes.
@@ -56,6 +57,15 @@ pub struct Case {
     pub name: Option<String>,
     /// The reference of the case.
     pub reference: Option<String>,
+}
+
+/// Who looks at filed checks and decisions: it sees those about checks that it filed, or that matched books of its libraries.
+#[derive(Debug, Clone, Copy)]
+pub struct Viewer<'a> {
+    /// Who it is.
+    pub actor: &'a Actor,
+    /// The libraries whose texts it may read.
+    pub libraries: &'a BTreeSet<Library>,
 }
 
 /// Which decisions to list. All conditions hold together.
@@ -121,6 +131,11 @@ impl StoredDecision {
             case: reference,
             reason: None,
         }
+    }
+
+    /// Whether this actor made it.
+    fn is_by(&self, actor: &Actor) -> bool {
+        self.actor == actor.to_string()
     }
 
     fn shown(self, id: Uuid, filed: Option<Filed>) -> Decision {
@@ -285,7 +300,7 @@ impl Decisions<Editor<'_>> {
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"f", id), filed));
         changes.extend(self.0.keep_answer(&filed.report.filed)?);
-        self.write(id, entry, &books_of(filed), changes, turn)
+        self.write(id, entry, Some(filed), changes, turn)
     }
 
     /// Records what was decided about a filed check.
@@ -295,7 +310,7 @@ impl Decisions<Editor<'_>> {
     pub fn decide(
         &self,
         new: &NewDecision,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
     ) -> Result<Decision, CatalogueError> {
         if let Some(decision) = self.0.answered_before()? {
             return Ok(decision);
@@ -322,7 +337,7 @@ impl Decisions<Editor<'_>> {
         };
         let decision = kept.clone().shown(id, None);
         let changes = self.0.keep_answer(&decision)?;
-        self.write(id, &kept, &books_of(&filed), changes, None)?;
+        self.write(id, &kept, Some(&filed), changes, None)?;
         Ok(decision)
     }
 
@@ -331,12 +346,18 @@ impl Decisions<Editor<'_>> {
         &self,
         id: Uuid,
         kept: &StoredDecision,
-        books: &BTreeSet<(String, String)>,
+        filed: Option<&Filed>,
         mut changes: Vec<RowChange>,
         turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
         changes.extend(self.state_changes(id, kept)?);
+        let check = parsed(&kept.check)?;
+        for library in filed.map(libraries_of).unwrap_or_default() {
+            let row = key(&library_prefix(library), check);
+            changes.push(RowChange::put(Table::Decisions, row, ""));
+        }
+        let books = filed.map(books_of).unwrap_or_default();
         let books = books
             .iter()
             .map(|(library, book)| book_prefix(library, book));
@@ -396,26 +417,22 @@ impl Decisions<Editor<'_>> {
         } else {
             None
         };
-        let books = filed
-            .as_ref()
-            .or(of_check.as_ref())
-            .map(books_of)
-            .unwrap_or_default();
         let changes = filed
             .iter()
             .map(|filed| put(Table::Decisions, key(b"f", id), filed))
             .collect();
-        self.write(id, &kept, &books, changes, None)?;
+        let filed = filed.as_ref().or(of_check.as_ref());
+        self.write(id, &kept, filed, changes, None)?;
         Ok(true)
     }
 }
 
 impl<C: Deref<Target = Catalogue>> Decisions<C> {
-    /// An entry, with the check if it is one. `by`: only if this actor made it.
+    /// An entry, with the check if it is one. `by`: only if this viewer sees it.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`].
-    pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
+    pub fn get(&self, id: &str, by: Option<Viewer<'_>>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
         let (filed, text) = (self.filed(id)?, self.text_of(id, &kept, by)?);
         let mut shown = [kept.shown(id, filed)];
@@ -424,14 +441,14 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(Decision { text, ..shown })
     }
 
-    /// A page of entries. `by`: only those that this actor made. The work of a call is bounded.
+    /// A page of entries. `by`: only those that this viewer sees. The work of a call is bounded.
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
     pub fn page(
         &self,
         sought: &SoughtDecisions,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
@@ -469,12 +486,12 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         })
     }
 
-    /// The decision of this id, if it is about this book and made by this actor.
+    /// The decision of this id, if it is about this book and this viewer sees it.
     fn decision_of(
         &self,
         id: Uuid,
         book: Option<&BookKey>,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
     ) -> Result<Option<Decision>, CatalogueError> {
         let Some(stored) = self.entry(id)? else {
             return Ok(None);
@@ -483,7 +500,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             Some(book) => self.is_of_book(book, id)?,
             None => true,
         };
-        Ok((is_of_book && is_made_by(&stored, by)).then(|| stored.shown(id, None)))
+        Ok((is_of_book && self.is_seen(&stored, by)?).then(|| stored.shown(id, None)))
     }
 
     /// Passes on all entries, oldest first.
@@ -571,16 +588,37 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     fn entry_of(
         &self,
         id: &str,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
     ) -> Result<(Uuid, StoredDecision), CatalogueError> {
         let parsed = parsed(id)?;
-        let stored = self.entry(parsed)?.filter(|stored| is_made_by(stored, by));
-        Ok((parsed, stored.ok_or_else(|| missing(id))?))
+        match self.entry(parsed)? {
+            Some(stored) if self.is_seen(&stored, by)? => Ok((parsed, stored)),
+            _ => Err(missing(id)),
+        }
     }
-}
 
-fn is_made_by(kept: &StoredDecision, by: Option<&Actor>) -> bool {
-    by.is_none_or(|by| kept.actor == by.to_string())
+    /// Whether a viewer sees an entry.
+    fn is_seen(
+        &self,
+        entry: &StoredDecision,
+        by: Option<Viewer<'_>>,
+    ) -> Result<bool, CatalogueError> {
+        let Some(by) = by else { return Ok(true) };
+        let check = parsed(&entry.check)?;
+        if entry.is_by(by.actor) || self.is_filed_by(check, by.actor)? {
+            return Ok(true);
+        }
+        let libraries = by.libraries.iter();
+        let keys: Vec<Vec<u8>> = libraries
+            .map(|library| key(&library_prefix(library.as_str()), check))
+            .collect();
+        let rows = self.0.rows_of(Table::Decisions, &keys)?;
+        Ok(rows.iter().any(Option::is_some))
+    }
+
+    fn is_filed_by(&self, check: Uuid, actor: &Actor) -> Result<bool, CatalogueError> {
+        Ok(self.entry(check)?.is_some_and(|entry| entry.is_by(actor)))
+    }
 }
 
 /// The digests of the texts of the first books that a report shows.
@@ -614,6 +652,15 @@ fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
         .collect()
 }
 
+/// The libraries with a book that a check matched, and that counts for whoever asked.
+fn libraries_of(filed: &Filed) -> BTreeSet<&str> {
+    let matches = filed.report.matches.iter();
+    matches
+        .filter(|found| found.informs.is_none())
+        .map(|found| found.book.library.as_str())
+        .collect()
+}
+
 fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {
     [prefix, id.as_bytes()].concat()
 }
@@ -629,6 +676,10 @@ fn digest_prefix(digest: &str) -> Vec<u8> {
 
 fn book_prefix(library: &str, book: &str) -> Vec<u8> {
     [b"b", library.as_bytes(), b"\0", book.as_bytes(), b"\0"].concat()
+}
+
+fn library_prefix(library: &str) -> Vec<u8> {
+    [b"l", library.as_bytes(), b"\0"].concat()
 }
 
 /// The beginning of a day, and of the next.

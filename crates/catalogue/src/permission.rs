@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub enum Role {
     /// Check texts.
     Check,
-    /// Check texts, and read the kept texts of some libraries.
+    /// Check texts, read the kept texts of some libraries, and decide about filed checks that matched their books.
     Texts,
     /// Add, show and remove the books of some libraries.
     Ingest,

@@ -1,4 +1,4 @@
-//! Filed checks, and the decisions about them. A key that may only check sees what was filed with it.
+//! Filed checks, and the decisions about them.
 
 use jiff::civil::Date;
 use lapidary_catalogue::SoughtDecisions;
@@ -87,7 +87,7 @@ impl Operation for ListDecisions {
             "decisions",
             "List filed checks and the decisions about them",
         )
-        .about("Entries are listed without their reports, oldest first, or with `state` newest first. A key with the role check sees its own entries.")
+        .about("Entries are listed without their reports, oldest first, or with `state` newest first. A key that is no administrator's sees entries about checks that it filed; with the role texts, also about those that matched books of its libraries.")
         .answers(&[(200, "A page of entries")]);
 
     fn run(
@@ -97,7 +97,7 @@ impl Operation for ListDecisions {
     ) -> Result<DecisionPage, OperationError> {
         let limit = page_limit(query.limit)?;
         if let Some(state) = query.only_state()? {
-            let (decisions, by) = (session.decisions(), session.only_of());
+            let (decisions, by) = (session.decisions(), session.viewer());
             return Ok(decisions.page_in(state, by, query.cursor.as_deref(), limit)?);
         }
         let book = query.book()?;
@@ -109,7 +109,7 @@ impl Operation for ListDecisions {
         let cursor = query.cursor.as_deref();
         Ok(session
             .decisions()
-            .page(&sought, session.only_of(), cursor, limit)?)
+            .page(&sought, session.viewer(), cursor, limit)?)
     }
 }
 
@@ -142,7 +142,7 @@ impl Operation for Decide {
     }
 
     fn run(session: &Session<'_>, (): (), new: NewDecision) -> Result<Decision, OperationError> {
-        Ok(session.decisions().decide(&new, session.only_of())?)
+        Ok(session.decisions().decide(&new, session.viewer())?)
     }
 }
 
@@ -161,7 +161,7 @@ impl Operation for ShowDecision {
         .answers(&[(200, "The entry")]);
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Decision, OperationError> {
-        Ok(session.decisions().get(&id, session.only_of())?)
+        Ok(session.decisions().get(&id, session.viewer())?)
     }
 }
 
@@ -180,7 +180,7 @@ impl Operation for DeleteEvidence {
         .answers(&[(204, "It was deleted")]);
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Done, OperationError> {
-        session.decisions().delete_text(&id, session.only_of())?;
+        session.decisions().delete_text(&id, session.viewer())?;
         Ok(Done)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
-use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms};
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms, Viewer};
 use lapidary_store::{Actor, Library, Table, tag_of};
 
 use crate::OperationError;
@@ -64,10 +64,12 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// The only actor whose filed checks the caller sees; `None` for all.
+    /// For whom filed checks are shown; `None` for all.
     #[must_use]
-    pub fn only_of(&self) -> Option<&Actor> {
-        self.libraries.as_ref().map(|_| self.actor())
+    pub fn viewer(&self) -> Option<Viewer<'_>> {
+        let libraries = self.libraries.as_ref()?;
+        let actor = self.actor();
+        Some(Viewer { actor, libraries })
     }
 }
 

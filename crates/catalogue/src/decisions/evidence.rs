@@ -20,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    Catalogue, CatalogueError, Decisions, Editor, StoredDecision, damaged, id_of, key, read,
+    Catalogue, CatalogueError, Decisions, Editor, StoredDecision, Viewer, damaged, id_of, key,
+    missing, read,
 };
 use crate::api::{EvidenceStats, KeptText};
 use crate::copy::rows;
@@ -179,7 +180,7 @@ impl Decisions<Editor<'_>> {
         Ok(Some(changes))
     }
 
-    /// The kept text of a check, `None` if there is none any more. `by`: only if this actor filed it. The audit log says
+    /// The kept text of a check, `None` if there is none any more. `by`: only if this viewer sees the check. The audit log says
     /// who read it.
     ///
     /// # Errors
@@ -187,7 +188,7 @@ impl Decisions<Editor<'_>> {
     pub fn read_text(
         &self,
         check: &str,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
     ) -> Result<Option<CheckedText>, CatalogueError> {
         let (id, entry) = self.entry_of(check, by)?;
         let Some(evidence) = self.evidence_of(id, &entry, by, Timestamp::now())? else {
@@ -214,8 +215,11 @@ impl Decisions<Editor<'_>> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`] and [`CatalogueError::NoSuchEvidence`].
-    pub fn delete_text(&self, check: &str, by: Option<&Actor>) -> Result<(), CatalogueError> {
+    pub fn delete_text(&self, check: &str, by: Option<Viewer<'_>>) -> Result<(), CatalogueError> {
         let (id, entry) = self.entry_of(check, by)?;
+        if by.is_some_and(|by| !entry.is_by(by.actor)) {
+            return Err(missing(check));
+        }
         let turn = self.0.turn(&self.0.filing_evidence, EVIDENCE)?;
         let mut deletion = self.deletion()?;
         if self.is_of_successor(&entry, by)? || !self.delete_evidence(id, &mut deletion)? {
@@ -345,7 +349,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         &self,
         id: Uuid,
         entry: &StoredDecision,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
     ) -> Result<Option<KeptText>, CatalogueError> {
         let evidence = self.evidence_of(id, entry, by, Timestamp::now())?;
         Ok(evidence.map(|evidence| KeptText {
@@ -358,7 +362,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         &self,
         id: Uuid,
         entry: &StoredDecision,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
         now: Timestamp,
     ) -> Result<Option<StoredEvidence>, CatalogueError> {
         let evidence = self.row::<StoredEvidence>(b"e", id)?;
@@ -372,9 +376,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     fn is_of_successor(
         &self,
         entry: &StoredDecision,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
     ) -> Result<bool, CatalogueError> {
-        let Some(Actor::Key(name)) = by else {
+        let own = by.filter(|by| entry.is_by(by.actor));
+        let Some(Actor::Key(name)) = own.map(|by| by.actor) else {
             return Ok(false);
         };
         let since = self.0.keys().since(name)?;
@@ -458,6 +463,8 @@ fn expiry_key(until: Timestamp, id: Uuid) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use jiff::ToSpan as _;
     use lapidary_store::{AuditFrom, BookKey, Rights};
 
@@ -635,7 +642,12 @@ mod tests {
         let shop = Actor::Key("shop".to_owned());
         let (id, kept) = file(&catalogue, &shop, "Some text.", &[]);
         assert!(kept);
-        let reads = || decisions.read_text(&id, Some(&shop)).expect("a store");
+        let libraries = BTreeSet::new();
+        let by = Viewer {
+            actor: &shop,
+            libraries: &libraries,
+        };
+        let reads = || decisions.read_text(&id, Some(by)).expect("a store");
         assert!(reads().is_some());
         let overlap = SignedDuration::from_secs(-1);
         keys.rotate("shop", overlap).expect("a key");
@@ -643,9 +655,9 @@ mod tests {
         keys.revoke("shop").expect("a store");
         keys.add(new()).expect("a key");
         assert_eq!(reads(), None);
-        let shown = decisions.get(&id, Some(&shop)).expect("an entry");
+        let shown = decisions.get(&id, Some(by)).expect("an entry");
         assert_eq!(shown.text, None);
-        assert!(decisions.delete_text(&id, Some(&shop)).is_err());
+        assert!(decisions.delete_text(&id, Some(by)).is_err());
         let administrator = decisions.read_text(&id, None).expect("a store");
         assert!(administrator.is_some());
     }

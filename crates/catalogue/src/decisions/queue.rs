@@ -12,12 +12,12 @@ use std::ops::Deref;
 use uuid::Uuid;
 
 use super::{
-    Catalogue, CatalogueError, Decisions, MOST_READ, StoredDecision, after, id_of, is_made_by, key,
+    Catalogue, CatalogueError, Decisions, MOST_READ, StoredDecision, Viewer, after, id_of, key,
     parsed,
 };
 use crate::api::{CheckState, Decision, DecisionPage, Ruling};
 use lapidary_checking::Reason;
-use lapidary_store::{Actor, Rights, RowChange, Table};
+use lapidary_store::{Rights, RowChange, Table};
 
 /// The letter of a state in keys and rows.
 fn letter(state: CheckState) -> u8 {
@@ -92,14 +92,14 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(known.is_some_and(|(_, entry)| entry > id))
     }
 
-    /// A page of the filed checks in a state, newest first. `by`: only those that this actor filed.
+    /// A page of the filed checks in a state, newest first. `by`: only those that this viewer sees.
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
     pub fn page_in(
         &self,
         state: CheckState,
-        by: Option<&Actor>,
+        by: Option<Viewer<'_>>,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
@@ -117,8 +117,12 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             let Some(flipped) = id_of(&row) else { continue };
             let id = Uuid::from_u128(!flipped.as_u128());
             last = Some(id);
-            let entry = self.entry(id)?.filter(|entry| is_made_by(entry, by));
-            decisions.extend(entry.map(|entry| entry.shown(id, None)));
+            let Some(entry) = self.entry(id)? else {
+                continue;
+            };
+            if self.is_seen(&entry, by)? {
+                decisions.push(entry.shown(id, None));
+            }
         }
         self.add_states(&mut decisions)?;
         let is_more = is_full || read == MOST_READ;
@@ -148,12 +152,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 
 #[cfg(test)]
 mod tests {
-    use lapidary_store::Library;
-
     use super::*;
     use crate::api::NewDecision;
     use crate::{Case, CheckOptions, Content, NewEntry, Query};
-    use lapidary_store::BookKey;
+    use lapidary_store::{Actor, BookKey, Library};
 
     const TEXT: &str = "A text that is the same as that of the only book here.";
 
@@ -200,7 +202,10 @@ mod tests {
                 .decisions()
                 .check(&Query::text(TEXT.to_owned()), &[], &options);
         let check = report.expect("a report").filed.expect("an id");
-        assert_eq!(listed(&first, CheckState::Open), [check.clone()]);
+        assert_eq!(
+            listed(&first, CheckState::Open),
+            std::slice::from_ref(&check)
+        );
         let filed = first.decisions().get(&check, None).expect("it is there");
         assert_eq!(filed.state, Some(CheckState::Open));
         let entries = [filed, decide(&first, &check, Ruling::Refused)];
