@@ -741,7 +741,7 @@ fn catalogues() -> Option<[Catalogue; 2]> {
 /// Begins the request that makes the key `shop`.
 fn begun(catalogue: &Catalogue) -> Result<OnceRequest, CatalogueError> {
     let name = "0b9e4a52-7f6c-4c8e-9d43-1f2f3a4b5c6d";
-    catalogue.begin_once(&Actor::Local, name, "", "")
+    OnceRequest::begin(catalogue, &Actor::Local, name, "", "")
 }
 
 /// Makes the key `shop` on the terms of its request.

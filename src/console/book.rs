@@ -14,7 +14,7 @@ use super::layout::{
     Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{Amendment, AuditPage, Record, ToAllow};
+use lapidary_catalogue::api::{Amendment, AuditPage, Record, Report, ToAllow};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
@@ -268,6 +268,20 @@ fn bad(visitor: &Visitor, detail: &str) -> PageFailure {
     visitor.problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, detail)
 }
 
+/// That a book shares nothing with others, or that it could not be compared.
+fn nothing_shared(language: Language, report: &Report) -> Option<Markup> {
+    let found = Outcome::of(report);
+    if !report.matches.is_empty() {
+        return None;
+    }
+    Some(html! {
+        @if found.is_answer() { (language.c_shares_nothing()) }
+        @else {
+            (outcome(language, found)) @if let Some(why) = why_not_checked(language, report) { ": " (why) }
+        }
+    })
+}
+
 /// What the book shares with others.
 async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
@@ -277,9 +291,7 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     let report = visitor.call::<ShowMatches>(book, ()).await?;
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
-    let nothing = report.matches.is_empty();
-    let unchecked = Some(Outcome::of(&report)).filter(|outcome| nothing && !outcome.is_answer());
-    let why = why_not_checked(language, &report);
+    let nothing = nothing_shared(language, &report);
     let part = web::block(move || {
         report_part(
             language,
@@ -301,10 +313,7 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
         &html! {
             div id="shared" {
                 h2 { (language.c_shares()) }
-                @if let Some(unchecked) = unchecked {
-                    p { (outcome(language, unchecked)) @if let Some(why) = why { ": " (why) } }
-                }
-                @else if nothing { p { (language.c_shares_nothing()) } }
+                @if let Some(nothing) = nothing { p { (nothing) } }
                 @else { div class="report" { (part.unwrap_or_default()) } }
             }
             p { a href=(path("/console/books", [&library, &id])) { (language.c_book()) } }

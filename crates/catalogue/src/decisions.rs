@@ -248,8 +248,8 @@ impl Decisions<Editor<'_>> {
         Ok(Filed {
             books: digests_of_books(&*snapshot, &report)?,
             report,
-            catalogue: self.catalogue_id(&self.0.actor)?.to_string(),
-            state: self.state(&*snapshot)?,
+            catalogue: catalogue_id(&self.0)?.to_string(),
+            state: state_of(&self.0, &*snapshot)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
@@ -517,52 +517,6 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(())
     }
 
-    /// A digest of all that the answer of a check depends on.
-    fn state(&self, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
-        let allowances = self.0.allow_lists().combined()?;
-        let rules: Vec<_> = snapshot
-            .recipes()
-            .iter()
-            .map(|recipe| self.0.rule.on(recipe.rule()))
-            .collect();
-        let (libraries, recipes) = (snapshot.libraries()?, recipe_stats(snapshot)?);
-        let state = (
-            libraries,
-            recipes,
-            allowances.versions(),
-            rules,
-            self.0.libraries().trust()?,
-        );
-        Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
-    }
-
-    /// The id of the catalogue, which it gets if it has none.
-    fn catalogue_id(&self, by: &Actor) -> Result<Uuid, CatalogueError> {
-        if let Some(id) = self.known_id()? {
-            return Ok(id);
-        }
-        let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
-        // Another server may have been first.
-        if let Some(id) = self.known_id()? {
-            return Ok(id);
-        }
-        let id = new_id(Timestamp::now());
-        let change = [RowChange::put(
-            Table::Decisions,
-            "i",
-            id.as_bytes().as_slice(),
-        )];
-        turn.apply(by, &change, &[])?;
-        Ok(id)
-    }
-
-    fn known_id(&self) -> Result<Option<Uuid>, CatalogueError> {
-        Ok(self
-            .0
-            .row(Table::Decisions, b"i")?
-            .and_then(|value| Uuid::from_slice(&value).ok()))
-    }
-
     fn entry(&self, id: Uuid) -> Result<Option<StoredDecision>, CatalogueError> {
         self.row(b"r", id)
     }
@@ -605,7 +559,8 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     ) -> Result<bool, CatalogueError> {
         let Some(by) = by else { return Ok(true) };
         let check = parsed(&entry.check)?;
-        if entry.is_by(by.actor) || self.is_filed_by(check, by.actor)? {
+        let filed = self.entry(check)?;
+        if entry.is_by(by.actor) || filed.is_some_and(|filed| filed.is_by(by.actor)) {
             return Ok(true);
         }
         let libraries = by.libraries.iter();
@@ -615,10 +570,46 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let rows = self.0.rows_of(Table::Decisions, &keys)?;
         Ok(rows.iter().any(Option::is_some))
     }
+}
 
-    fn is_filed_by(&self, check: Uuid, actor: &Actor) -> Result<bool, CatalogueError> {
-        Ok(self.entry(check)?.is_some_and(|entry| entry.is_by(actor)))
+/// A digest of all that the answer of a check depends on.
+fn state_of(catalogue: &Catalogue, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
+    let allowances = catalogue.allow_lists().combined()?;
+    let rules: Vec<_> = snapshot
+        .recipes()
+        .iter()
+        .map(|recipe| catalogue.rule.on(recipe.rule()))
+        .collect();
+    let (libraries, recipes) = (snapshot.libraries()?, recipe_stats(snapshot)?);
+    let state = (
+        libraries,
+        recipes,
+        allowances.versions(),
+        rules,
+        catalogue.libraries().trust()?,
+    );
+    Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
+}
+
+/// The id of the catalogue, which it gets if it has none.
+fn catalogue_id(editor: &Editor<'_>) -> Result<Uuid, CatalogueError> {
+    if let Some(id) = known_id(editor)? {
+        return Ok(id);
     }
+    let turn = editor.turn(&editor.changing_settings, SETTINGS)?;
+    // Another server may have been first.
+    if let Some(id) = known_id(editor)? {
+        return Ok(id);
+    }
+    let id = new_id(Timestamp::now());
+    let change = RowChange::put(Table::Decisions, "i", id.as_bytes().as_slice());
+    turn.apply(&editor.actor, &[change], &[])?;
+    Ok(id)
+}
+
+fn known_id(catalogue: &Catalogue) -> Result<Option<Uuid>, CatalogueError> {
+    let id = catalogue.row(Table::Decisions, b"i")?;
+    Ok(id.and_then(|id| Uuid::from_slice(&id).ok()))
 }
 
 /// The digests of the texts of the first books that a report shows.

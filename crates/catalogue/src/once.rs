@@ -64,29 +64,22 @@ pub struct OnceRequest {
 }
 
 impl OnceRequest {
-    /// Does `task`, and meanwhile keeps others from answering the request.
-    pub(super) fn keep_during<T>(&self, task: impl FnOnce() -> T) -> T {
-        self.work.keep_during(|| {}, || {}, task)
-    }
-}
-
-impl Catalogue {
     /// Begins a request that takes effect once. `key` is the client's name for it, `secret` that of the client's access key, if
     /// it has one, and `digest` that of all that it asks for.
     ///
     /// # Errors
     /// [`CatalogueError::RequestRuns`].
-    pub fn begin_once(
-        &self,
+    pub fn begin(
+        catalogue: &Catalogue,
         by: &Actor,
         key: &str,
         secret: &str,
         digest: &str,
-    ) -> Result<OnceRequest, CatalogueError> {
+    ) -> Result<Self, CatalogueError> {
         let name = blake3::hash(format!("{by}\n{key}").as_bytes()).to_string();
-        let work = self.runner.begin(&format!("request {name}"))?;
+        let work = catalogue.runner.begin(&format!("request {name}"))?;
         let work = work.ok_or(CatalogueError::RequestRuns)?;
-        Ok(OnceRequest {
+        Ok(Self {
             name,
             passphrase: format!("{secret}\n{key}"),
             digest: blake3::hash(format!("{secret}\n{digest}").as_bytes()).to_string(),
@@ -94,46 +87,54 @@ impl Catalogue {
         })
     }
 
-    /// What a request was answered before, as JSON, if it was made before.
+    /// Does `task`, and meanwhile keeps others from answering the request.
+    pub(super) fn keep_during<T>(&self, task: impl FnOnce() -> T) -> T {
+        self.work.keep_during(|| {}, || {}, task)
+    }
+
+    /// What the request was answered before, as JSON, if it was made before.
     ///
     /// # Errors
     /// [`CatalogueError::OtherRequest`] if the key was sent with another request or secret.
-    fn answer_to(&self, once: &OnceRequest) -> Result<Option<Vec<u8>>, CatalogueError> {
-        let Some(stored) = self.stored_answer(&once.name)? else {
+    fn answer(&self, catalogue: &Catalogue) -> Result<Option<Vec<u8>>, CatalogueError> {
+        let Some(stored) = stored_answer(catalogue, &self.name)? else {
             return Ok(None);
         };
-        if stored.request != once.digest {
+        if stored.request != self.digest {
             return Err(CatalogueError::OtherRequest);
         }
-        let cipher = cipher(&once.passphrase, stored.at);
+        let cipher = cipher(&self.passphrase, stored.at);
         let answer = cipher.decrypt(&Nonce::default(), &*stored.encrypted);
         answer.map(Some).map_err(|_| damaged())
     }
+}
 
-    /// The answer of this name, if one is kept.
-    fn stored_answer(&self, name: &str) -> Result<Option<StoredAnswer>, CatalogueError> {
-        let of_name = format!("{ANSWERS}{name}");
-        let newest = self.page_of(Table::Requests, of_name.as_bytes(), None, 1)?;
-        let newest = newest.first();
-        let stored = newest.and_then(|(_, row)| serde_json::from_slice::<StoredAnswer>(row).ok());
-        Ok(stored.filter(|stored| !is_over(stored.at.as_millisecond())))
-    }
+/// The answer of this name, if one is kept.
+fn stored_answer(
+    catalogue: &Catalogue,
+    name: &str,
+) -> Result<Option<StoredAnswer>, CatalogueError> {
+    let of_name = format!("{ANSWERS}{name}");
+    let newest = catalogue.page_of(Table::Requests, of_name.as_bytes(), None, 1)?;
+    let newest = newest.first();
+    let stored = newest.and_then(|(_, row)| serde_json::from_slice::<StoredAnswer>(row).ok());
+    Ok(stored.filter(|stored| !is_over(stored.at.as_millisecond())))
+}
 
-    /// Removes some answers that are kept no longer.
-    fn forget_answers(&self) -> Result<Vec<RowChange>, CatalogueError> {
-        let times = self.page_of(Table::Requests, TIMES.as_bytes(), None, FORGOTTEN)?;
-        let mut forgotten = Vec::new();
-        for (time, _) in times {
-            let Some((at, name)) = of_long_ago(&time) else {
-                break;
-            };
-            // Only this one: the client may have sent its key again since.
-            let answer = answer_key(at, name);
-            forgotten.push(RowChange::delete(Table::Requests, answer));
-            forgotten.push(RowChange::delete(Table::Requests, &time));
-        }
-        Ok(forgotten)
+/// What removes some answers that are kept no longer.
+fn forget_answers(catalogue: &Catalogue) -> Result<Vec<RowChange>, CatalogueError> {
+    let times = catalogue.page_of(Table::Requests, TIMES.as_bytes(), None, FORGOTTEN)?;
+    let mut forgotten = Vec::new();
+    for (time, _) in times {
+        let Some((at, name)) = of_long_ago(&time) else {
+            break;
+        };
+        // Only this one: the client may have sent its key again since.
+        let answer = answer_key(at, name);
+        forgotten.push(RowChange::delete(Table::Requests, answer));
+        forgotten.push(RowChange::delete(Table::Requests, &time));
     }
+    Ok(forgotten)
 }
 
 /// When an answer was given that is kept no longer, and its name, by its row of times.
@@ -171,7 +172,7 @@ impl Editor<'_> {
         let Some(once) = self.once() else {
             return Ok(None);
         };
-        let answer = self.answer_to(once)?;
+        let answer = once.answer(self)?;
         let answer = answer.map(|answer| serde_json::from_slice(&answer));
         answer.transpose().map_err(|_| damaged())
     }
@@ -194,7 +195,7 @@ impl Editor<'_> {
             at,
             encrypted: encrypted.map_err(|_| damaged())?,
         };
-        let mut changes = self.forget_answers()?;
+        let mut changes = forget_answers(self)?;
         let at = at.as_millisecond();
         changes.push(put(Table::Requests, answer_key(at, name), &stored));
         changes.push(RowChange::put(Table::Requests, time_key(at, name), ""));
@@ -230,7 +231,8 @@ mod tests {
     fn a_request_is_answered_once_and_its_secret_is_not_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-        let begin = |digest: &str| catalogue.begin_once(&Actor::Local, KEY, SECRET, digest);
+        let begin =
+            |digest: &str| OnceRequest::begin(&catalogue, &Actor::Local, KEY, SECRET, digest);
         let send = |once: Result<OnceRequest, CatalogueError>| {
             let terms = Terms::default().once(once?);
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
@@ -242,7 +244,7 @@ mod tests {
             send(begin("2")),
             Err(CatalogueError::OtherRequest)
         ));
-        let with_another_secret = catalogue.begin_once(&Actor::Local, KEY, "", "1");
+        let with_another_secret = OnceRequest::begin(&catalogue, &Actor::Local, KEY, "", "1");
         assert!(matches!(
             send(with_another_secret),
             Err(CatalogueError::OtherRequest)
@@ -307,7 +309,7 @@ mod tests {
         };
         let send = |number: u32| {
             let key = format!("{KEY}{number}");
-            let once = catalogue.begin_once(&Actor::Local, &key, SECRET, "");
+            let once = OnceRequest::begin(&catalogue, &Actor::Local, &key, SECRET, "");
             let terms = Terms::default().once(once.expect("it is new"));
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
             let made = editor

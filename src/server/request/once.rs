@@ -70,6 +70,12 @@ impl NamedRequest {
     /// Begins the request.
     pub(crate) fn begin(self, catalogue: &Catalogue, by: &Actor) -> Result<OnceRequest, Problem> {
         let digest = self.hasher.finalize().to_string();
-        Ok(catalogue.begin_once(by, &self.key, &self.secret, &digest)?)
+        Ok(OnceRequest::begin(
+            catalogue,
+            by,
+            &self.key,
+            &self.secret,
+            &digest,
+        )?)
     }
 }

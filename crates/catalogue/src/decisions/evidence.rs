@@ -472,7 +472,7 @@ mod tests {
     use crate::api::NewKey;
     use crate::id::new_id;
     use crate::permission::Role;
-    use crate::{Case, CheckOptions, Content, NewEntry, Query, Terms};
+    use crate::{Case, CheckOptions, Content, NewEntry, OnceRequest, Query, Terms};
 
     /// A catalogue that keeps texts for a day, so many bytes of them.
     fn keeping(folder: &std::path::Path, bytes: u64) -> Catalogue {
@@ -515,7 +515,8 @@ mod tests {
             let bytes = 1 << 20;
             let limits = EvidenceLimits { days, bytes };
             let catalogue = keeping(folder.path(), bytes).with_evidence(limits);
-            let once = catalogue.begin_once(&Actor::Local, "the name of a request", "", "");
+            let once =
+                OnceRequest::begin(&catalogue, &Actor::Local, "the name of a request", "", "");
             let terms = Terms::default().once(once.expect("it is new"));
             let editor = catalogue.by(Actor::Local).on(Arc::new(terms));
             let (decisions, query) = (editor.decisions(), Query::text("Some text.".to_owned()));
