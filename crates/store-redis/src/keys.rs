@@ -174,7 +174,7 @@ impl KeySpace {
     /// witness       hash: shard → what its clock has said; `{meta}witness` is the first witness
     /// recipes       the version of the recipes that changes of books must know; never missing (`stamp.rs`)
     /// recipes:copy  a copy of the recipes
-    /// turn          the turn of the gate before which no book may be put
+    /// fence:LEASE   the least token of the lease under which a book may be changed
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
     /// ```

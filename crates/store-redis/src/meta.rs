@@ -14,6 +14,7 @@ use super::Shared;
 use super::command::Command;
 use super::keys::SHARDS;
 use super::scripts::{APPLY, MOVE, PAGE};
+use super::sharing::Fence;
 use lapidary_store::audit::Audited;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
@@ -329,6 +330,7 @@ impl Meta<'_> {
     pub(super) fn change_recipes(
         &self,
         by: &Actor,
+        fences: &[Fence],
         mut change: impl FnMut(&mut Recipes, u16) -> Result<Option<Vec<Action>>, StoreError>,
     ) -> Result<(), StoreError> {
         for _ in 0..TRIES {
@@ -339,7 +341,7 @@ impl Meta<'_> {
                 self.0.client.witnesses().begin_clocks()?;
             }
             // Whoever made the change before may have been stopped before this was done.
-            self.0.fence("recipes", version)?;
+            self.0.stamp(version)?;
             self.copy_recipes(&then.text)?;
             let Some(actions) = change(&mut recipes, next)? else {
                 return Ok(());
@@ -356,8 +358,8 @@ impl Meta<'_> {
                 recipes: recipes.0.into_iter().map(StoredRecipe::from).collect(),
             });
             let after = after.map_err(|why| self.0.damaged(why.to_string()))?;
-            if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
-                self.0.fence("recipes", version)?;
+            if self.apply(by, fences, &[], &actions, Some((&then.text, &after)))? {
+                self.0.stamp(version)?;
                 return self.copy_recipes(&after);
             }
         }
@@ -418,22 +420,22 @@ impl Meta<'_> {
         self.read_meta(Command::new("HMGET", &rows, keys))
     }
 
-    /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
-    /// the recipes were still the first, and the lease still has the token.
+    /// Changes rows, and perhaps the recipes, from one text to another. Returns whether they were still the first.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if a lease has another token.
     pub(super) fn apply(
         &self,
         by: &Actor,
+        fences: &[Fence],
         changes: &[RowChange],
         actions: &[Action],
         recipes: Option<(&str, &str)>,
-        lease: Option<(&str, u64)>,
     ) -> Result<bool, StoreError> {
         let mut keys = ["recipes", "audit", "done", "leases"]
             .map(|name| self.0.keys.meta(name))
             .to_vec();
         let (before, after) = recipes.unwrap_or_default();
-        let lease = lease.map(|(name, fence)| (name, fence.to_string()));
-        let (lease, fence) = lease.unwrap_or_default();
         // A node that has lost them has lost everything else of the catalogue.
         let must_be_there = u8::from(self.last_recipes().is_stamped());
         let mut arguments: Vec<Vec<u8>> = [
@@ -441,13 +443,15 @@ impl Meta<'_> {
             &KEPT.to_string(),
             before,
             after,
-            lease,
-            &fence,
             &must_be_there.to_string(),
+            &fences.len().to_string(),
             &changes.len().to_string(),
         ]
         .map(|text| text.as_bytes().to_vec())
         .to_vec();
+        for Fence { lease, token } in fences {
+            arguments.extend([lease.clone(), token.to_string()].map(String::into_bytes));
+        }
         self.push_rows(changes, &mut keys, &mut arguments);
         let entries = actions.iter().map(|action| audited(by, action.clone()));
         arguments.extend(entries.map(String::into_bytes));
@@ -463,6 +467,9 @@ impl Meta<'_> {
         };
         match self.0.answer::<i64>(done.unwrap_or_default())? {
             -1 => Err(self.0.stamps().lost_recipes()),
+            -2 => Err(StoreError::Changed(
+                "what only one may change at a time".to_owned(),
+            )),
             done => Ok(done == 1),
         }
     }

@@ -361,7 +361,7 @@ impl Jobs<Editor<'_>> {
         if !kept.is_running() {
             return Err(kept.has_ended());
         }
-        self.0.runner.revoke(&lease_of(id));
+        self.0.runner.revoke(&lease_of(id))?;
         // From here on, nobody stores anything else of it. It may have ended just before.
         let kept = self.stored_job(id)?;
         if !kept.is_running() {
@@ -423,6 +423,7 @@ impl Jobs<Editor<'_>> {
         job: &StoredJob,
         work: &JobProgress<'_>,
     ) -> Result<JobResult, CatalogueError> {
+        let under = Jobs(self.0.under(work.work)?);
         let watch: Watch<'_> = &|done, total| work.step(done, total);
         Ok(match &job.job.task {
             Task::Reindex {
@@ -437,10 +438,10 @@ impl Jobs<Editor<'_>> {
                     drop_old: *drop_old,
                     allow_missing: *allow_missing,
                 };
-                JobResult::Reindexed(self.reindex(&reindex, job, work)?)
+                JobResult::Reindexed(under.reindex(&reindex, job, work)?)
             }
             Task::DropRecipe { recipe } => {
-                self.drop_recipe(recipe, work)?;
+                under.drop_recipe(recipe, work)?;
                 let dropped = recipe.clone();
                 JobResult::Dropped(Dropped { dropped })
             }

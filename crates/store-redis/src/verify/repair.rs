@@ -96,7 +96,9 @@ impl ClusterVerification<'_> {
             .partition(|book| book.how == Difference::Back);
         for book in &back {
             let (key, anyway) = (std::slice::from_ref(&book.key), Condition::default());
-            self.shared.writing().remove(&Actor::Local, key, &anyway)?;
+            self.shared
+                .writing(&[])
+                .remove(&Actor::Local, key, &anyway)?;
         }
         lost.different = different;
         Ok(!wrong.is_empty() || !back.is_empty())
