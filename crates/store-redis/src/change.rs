@@ -12,7 +12,7 @@ use super::command::Command;
 use super::intent::{Intent, Locked, Old, WINDOW, state_fields};
 use super::keys::{BookState, SHARDS, split};
 use super::meta::{RecipesThen, Sums, token};
-use super::scripts::{COMMIT, STAGE, TAKE};
+use super::scripts::{COMMIT, TAKE};
 use super::sharing::Fence;
 use lapidary_store::gem_list;
 use lapidary_store::recipes::Recipes;
@@ -176,7 +176,9 @@ impl Changes<'_> {
 
     /// Prepares the next states.
     pub(super) fn stage(&self, plans: &[Plan]) -> Result<(), StoreError> {
-        let commands: Vec<Command> = plans.iter().map(|plan| self.stage_command(plan)).collect();
+        let intents = self.0.intents();
+        let stage = |plan: &Plan| intents.stage_command(&plan.book, &plan.change.fields);
+        let commands: Vec<Command> = plans.iter().map(stage).collect();
         for (plan, staged) in plans.iter().zip(self.0.client.write(&commands)?) {
             if self.0.answer::<i64>(staged)? == 0 {
                 return Err(StoreError::Changed(plan.book.key.to_string()));
@@ -280,22 +282,6 @@ impl Changes<'_> {
                 self.0.address()
             );
         }
-    }
-
-    fn stage_command(&self, plan: &Plan) -> Command {
-        let book = &plan.book;
-        let keys = [
-            self.0.keys.shard(book.shard(), "intents"),
-            self.0.keys.book(BookState::Next, book.number),
-        ];
-        let mut arguments = vec![book.field(), book.token.clone().into_bytes()];
-        arguments.extend(
-            plan.change
-                .fields
-                .iter()
-                .flat_map(|(field, value)| [field.clone(), value.clone()]),
-        );
-        Command::script(&STAGE, &keys, arguments)
     }
 
     /// The keys that every commit of a book changes, in the order in which the script takes them.

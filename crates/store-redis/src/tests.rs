@@ -477,6 +477,50 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     );
 }
 
+/// Nobody takes a change over that takes longer than a change may be left alone, and a refused one leaves no lock.
+#[test]
+fn a_change_that_takes_long_is_left_alone() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let by = &Actor::Local;
+    store.put(by, vec![book("a", 0..10)]).unwrap();
+    let slow = |record: &mut Record| {
+        sleep(Duration::from_secs(12));
+        other.shared.changes().sweep().unwrap();
+        record.description.title = Some("slow".to_owned());
+        Ok(())
+    };
+    let amended = store.amend(by, &key("a"), &mut { slow }).unwrap().unwrap();
+    assert_eq!(amended.description.title.as_deref(), Some("slow"));
+    let refused = |_: &mut Record| Err(StoreError::NotOffered);
+    assert!(store.amend(by, &key("a"), &mut { refused }).is_err());
+    // A record that cannot be read is found out with the lock, for a batch.
+    let at = store.snapshot().find(&key("a")).unwrap().unwrap();
+    let shared = &store.shared;
+    let record = shared.keys.book(keys::BookState::Present, at);
+    let read = Command::new("HGET", &record, "r");
+    let kept: String = shared.ask(read).unwrap();
+    let write = |text: &str| {
+        let write = Command::new("HSET", &record, ("r", text));
+        shared.write_one(write).unwrap();
+    };
+    write("?");
+    let batch = || vec![book("a", 1..10), book("b", 1..10), book("c", 1..10)];
+    let damaged = store.put(by, batch());
+    assert!(
+        matches!(damaged, Err(StoreError::Damaged { .. })),
+        "{damaged:?}"
+    );
+    write(&kept);
+    let since = Instant::now();
+    other.put(by, batch()).unwrap();
+    assert!(
+        since.elapsed() < Duration::from_secs(2),
+        "nothing is locked"
+    );
+}
+
 /// A change under a lease.
 type LeasedChange<'a> = (
     &'a str,

@@ -132,9 +132,20 @@ impl Writing<'_> {
         recipes: &RecipesThen,
         keys: &[BookKey],
         create: bool,
-        mut plan: impl FnMut(&Locked) -> Result<Option<BookChange>, StoreError>,
+        plan: impl FnMut(&Locked) -> Result<Option<BookChange>, StoreError>,
     ) -> Result<(), StoreError> {
         let locked = self.0.intents().lock(recipes, keys, create)?;
+        self.0
+            .intents()
+            .keep_during(locked, |locked| self.change_locked(recipes, locked, plan))
+    }
+
+    fn change_locked(
+        &self,
+        recipes: &RecipesThen,
+        locked: Vec<Locked>,
+        mut plan: impl FnMut(&Locked) -> Result<Option<BookChange>, StoreError>,
+    ) -> Result<(), StoreError> {
         let changes: Result<Vec<_>, _> = locked.iter().map(&mut plan).collect();
         let changes = match changes {
             Ok(changes) => changes,

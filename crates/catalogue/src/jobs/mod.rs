@@ -387,13 +387,13 @@ impl Jobs<Editor<'_>> {
             || {},
             || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress))),
         );
-        let mut job = lock(begun);
+        let job = lock(begun).clone();
         let ended = match ended {
-            Ok(Ok(result)) => job.clone().done(result),
+            Ok(Ok(result)) => job.done(result),
             // It resumes at the next start.
-            Ok(Err(_)) if self.0.runner.is_stopping() => job.clone(),
-            Ok(Err(error)) => job.clone().failed(error.to_string()),
-            Err(_) => job.clone().failed("internal error; see the log".to_owned()),
+            Ok(Err(_)) if self.0.runner.is_stopping() => job,
+            Ok(Err(error)) => job.failed(error.to_string()),
+            Err(_) => job.failed("internal error; see the log".to_owned()),
         };
         let Job {
             id, task, state, ..
@@ -415,7 +415,7 @@ impl Jobs<Editor<'_>> {
         } else {
             tracing::info!("job {id} ({kind}): {state}");
         }
-        *job = ended;
+        *lock(begun) = ended;
     }
 
     fn perform(
@@ -560,11 +560,12 @@ impl JobProgress<'_> {
         now: bool,
         change: impl FnOnce(&mut StoredJob),
     ) -> Result<(), CatalogueError> {
-        let mut job = lock(self.job);
-        change(&mut job);
+        change(&mut lock(self.job));
         let mut saved = lock(&self.saved);
         if now || saved.elapsed() >= SAVED_EVERY {
-            self.apply(&[row(&job)])?;
+            // Whoever lists jobs does not wait for the store.
+            let job = row(&lock(self.job));
+            self.apply(&[job])?;
             *saved = Instant::now();
         }
         Ok(())
