@@ -4,8 +4,8 @@
 //! made of, is in one slot and changes in one script. It is the source of truth: postings are only where to look, and a
 //! check counts one only if the book has the gem. An answer that would need a node that cannot be read is an error.
 //!
-//! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the audit log are in one slot,
-//! too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
+//! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the end of the audit log are in one
+//! slot, too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
 //!
 //! ```no_run
 //! use lapidary_gems::Recipe;
@@ -27,7 +27,7 @@
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
-//! | `meta` | recipes, tables, totals, the audit log |
+//! | `meta`, `audit` | recipes, tables, totals; the audit log |
 //! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
 //! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
@@ -39,6 +39,7 @@
 
 mod address;
 mod administration;
+mod audit;
 mod buckets;
 mod build;
 mod change;
@@ -79,6 +80,7 @@ use lapidary_gems::{Recipe, RecipeName};
 use redis::{FromRedisValue, Value};
 
 pub use self::address::{BadAddress, ClusterAddress};
+use self::audit::AuditLog;
 use self::buckets::Buckets;
 use self::build::BulkBuild;
 use self::change::Changes;
@@ -177,6 +179,10 @@ impl Shared {
         Meta(self)
     }
 
+    fn audit_log(&self) -> AuditLog<'_> {
+        AuditLog(self)
+    }
+
     fn changes(&self) -> Changes<'_> {
         Changes(self)
     }
@@ -243,6 +249,7 @@ impl Shared {
             self.client.witnesses().confirm()?;
             self.client.witnesses().tell_again()?;
             self.changes().sweep()?;
+            self.audit_log().move_old()?;
             self.merging().merge_due()?;
             self.refuse_eviction()?;
         }
@@ -499,7 +506,7 @@ impl Store for ClusterStore {
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.shared.meta().audit(from, limit)
+        self.shared.audit_log().read(from, limit)
     }
 
     fn writable(&self) -> Result<(), StoreError> {

@@ -1,4 +1,4 @@
-//! What belongs to the catalogue as a whole: recipes, tables, totals and the audit log, all in one slot.
+//! What belongs to the catalogue as a whole, in one slot: recipes, tables and totals, and what is added to the audit log.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
@@ -6,25 +6,23 @@ use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
 use lapidary_gems::Recipe;
-use redis::{FromRedisValue, ToRedisArgs as _, Value};
+use redis::{FromRedisValue, Value};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Shared;
+use super::audit::{KEPT, audited};
 use super::command::Command;
 use super::keys::SHARDS;
 use super::scripts::{APPLY, MOVE, PAGE};
 use super::sharing::Fence;
-use lapidary_store::audit::Audited;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, Library, LibrarySummary, Record, Row, RowChange,
-    SizeClass, Sizes, StoreError, Table,
+    Action, Actor, Library, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes, StoreError,
+    Table,
 };
 
-/// Number of entries to keep in the audit log.
-const KEPT: u64 = 10_000_000;
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
 
@@ -254,16 +252,6 @@ impl Sums {
     }
 }
 
-/// An entry of the audit log, as it is stored.
-pub(super) fn audited(by: &Actor, action: Action) -> String {
-    let entry = Audited {
-        at: Timestamp::now(),
-        actor: by.to_string(),
-        action,
-    };
-    serde_json::to_string(&entry).unwrap_or_default()
-}
-
 /// The smallest range of a sorted set with all keys that start with `prefix`, after `after`.
 fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
     let first = match after.filter(|after| *after >= prefix) {
@@ -378,7 +366,7 @@ impl Meta<'_> {
     }
 
     /// Reads something of the catalogue as a whole, from a node that has its data still.
-    fn read_meta<T: FromRedisValue>(&self, command: Command) -> Result<T, StoreError> {
+    pub(super) fn read_meta<T: FromRedisValue>(&self, command: Command) -> Result<T, StoreError> {
         let mut answers = self.0.client.read_now(&[command, self.recipes_command()])?;
         self.recipes_in(answers.pop().unwrap_or_default())?;
         self.0.answer(answers.pop().unwrap_or_default())
@@ -496,88 +484,6 @@ impl Meta<'_> {
             arguments.push(key.clone());
             arguments.push(value.clone().unwrap_or_default());
         }
-    }
-
-    /// Reads entries of the audit log.
-    pub(super) fn audit(
-        &self,
-        from: AuditFrom,
-        limit: usize,
-    ) -> Result<Vec<AuditEntry>, StoreError> {
-        let first = match from {
-            AuditFrom::Behind(number) => number.saturating_add(1),
-            AuditFrom::Last => return self.entries("XREVRANGE", "+", "-", limit.min(1)),
-            AuditFrom::Time(time) => {
-                let Some(first) = self.entries_from(0, 1)?.pop() else {
-                    return Ok(Vec::new());
-                };
-                // Times increase with numbers, but for the clocks of several servers.
-                let (mut from, mut to) = (first.number, self.last_audited()?.saturating_add(1));
-                while from < to {
-                    let middle = from + (to - from) / 2;
-                    match self.entries_from(middle, 1)?.pop() {
-                        Some(entry) if entry.at < time => from = middle + 1,
-                        _ => to = middle,
-                    }
-                }
-                from
-            }
-        };
-        self.entries_from(first, limit)
-    }
-
-    fn entries_from(&self, first: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.entries("XRANGE", &first.to_string(), "+", limit)
-    }
-
-    fn entries(
-        &self,
-        command: &str,
-        first: &str,
-        last: &str,
-        limit: usize,
-    ) -> Result<Vec<AuditEntry>, StoreError> {
-        if limit == 0 {
-            return Ok(Vec::new());
-        }
-        let entries = self.raw_entries(command, first, last, limit)?;
-        let read = entries.into_iter().map(|(id, fields)| {
-            let number = id.split('-').next().and_then(|number| number.parse().ok());
-            let entry = fields
-                .get(1)
-                .and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
-            let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
-                return Err(self
-                    .0
-                    .damaged(format!("entry {id} of the audit log cannot be read")));
-            };
-            Ok(AuditEntry {
-                number,
-                at,
-                actor,
-                action,
-            })
-        });
-        read.collect()
-    }
-
-    fn raw_entries(
-        &self,
-        command: &str,
-        first: &str,
-        last: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Vec<String>)>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let range = (first, last, "COUNT", limit).to_redis_args();
-        self.read_meta(Command::new(command, &self.0.keys.meta("audit"), range))
-    }
-
-    /// The number of the last entry of the audit log, or 0, even if the entry cannot be read.
-    pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
-        let last = self.raw_entries("XREVRANGE", "+", "-", 1)?;
-        let id = last.first().and_then(|(id, _)| id.split('-').next());
-        Ok(id.and_then(|number| number.parse().ok()).unwrap_or(0))
     }
 
     /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which

@@ -369,7 +369,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
                 .collect(),
         )
         .unwrap();
-    let told = store.shared.meta().last_audited().unwrap();
+    let told = store.shared.audit_log().last().unwrap();
     // What is to be seen: how many of the old and of the new gems each book has.
     let has = |kind: &str, committed: bool| match (kind, committed) {
         ("added", false) | ("removed", true) => None,
@@ -460,7 +460,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     settle(&other);
     seen(&|last| last >= COMMIT);
     assert_eq!(
-        other.shared.meta().last_audited().unwrap(),
+        other.shared.audit_log().last().unwrap(),
         told + entries.len() as u64
     );
     other
@@ -527,17 +527,10 @@ type LeasedChange<'a> = (
     Box<dyn Fn(&dyn Store) -> Result<(), StoreError> + 'a>,
 );
 
-/// Whoever was stopped for longer than its lease changes nothing afterwards.
-#[test]
-fn nothing_is_changed_under_a_lease_that_another_has() {
-    let Some([store, other]) = servers() else {
-        return;
-    };
+/// One change of each kind, in an order in which each can be made.
+fn each_change(other: &ClusterStore) -> [LeasedChange<'_>; 9] {
     let by = &Actor::Local;
-    store.put(by, vec![book("a", 0..10)]).unwrap();
-    store.add_recipe(by, &Recipe::released()).unwrap();
-    let released = Recipe::released().name().clone();
-    let late = || LateGems {
+    let late = move || LateGems {
         book: other.snapshot().find(&key("a")).unwrap().unwrap(),
         digest: book("a", 0..10).record.digest,
         gems: vec![PlacedGem {
@@ -546,14 +539,21 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
         }],
         fold: None,
     };
-    let row = [RowChange::put(Table::Jobs, "1", "{}")];
-    let action = [lapidary_store::Action::JobCancelled { job: 1 }];
-    let all: [LeasedChange<'_>; 9] = [
-        ("row", Box::new(|of| of.apply(by, &row, &[]))),
-        ("action", Box::new(|of| of.apply(by, &[], &action))),
+    [
+        (
+            "row",
+            Box::new(|of| of.apply(by, &[RowChange::put(Table::Jobs, "1", "{}")], &[])),
+        ),
+        (
+            "action",
+            Box::new(|of| {
+                let cancelled = lapidary_store::Action::JobCancelled { job: 1 };
+                of.apply(by, &[], &[cancelled])
+            }),
+        ),
         (
             "gems",
-            Box::new(|of| of.add_gems(by, &released, vec![late()])),
+            Box::new(move |of| of.add_gems(by, Recipe::released().name(), vec![late()])),
         ),
         (
             "note",
@@ -580,15 +580,26 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
         (
             "state",
             Box::new(|of| {
-                let set = of.set_recipe(by, &released, RecipeState::Ready);
+                let set = of.set_recipe(by, Recipe::released().name(), RecipeState::Ready);
                 set.map(drop)
             }),
         ),
         (
             "dropped",
-            Box::new(|of| of.drop_recipe(by, &released, UNWATCHED)),
+            Box::new(|of| of.drop_recipe(by, Recipe::released().name(), UNWATCHED)),
         ),
-    ];
+    ]
+}
+
+/// Whoever was stopped for longer than its lease changes nothing afterwards.
+#[test]
+fn nothing_is_changed_under_a_lease_that_another_has() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let by = &Actor::Local;
+    store.put(by, vec![book("a", 0..10)]).unwrap();
+    store.add_recipe(by, &Recipe::released()).unwrap();
     let lease = |of: &ClusterStore, holder| of.lease("work", holder, Duration::from_millis(100));
     let [first, second] = [(&store, "one"), (&other, "two")].map(|(of, holder)| {
         sleep(Duration::from_millis(200));
@@ -612,7 +623,7 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
             states(&other),
         )
     };
-    for (what, change) in &all {
+    for (what, change) in each_change(&other) {
         let before = state();
         let refused = change(&*first);
         assert!(
@@ -633,13 +644,66 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
     assert_eq!(state(), before, "it was revoked");
 }
 
+#[test]
+fn old_entries_of_the_audit_log_are_moved_and_read() {
+    const STEPS: u32 = 12;
+    const ENTRIES: u32 = 1000;
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let note = |of: &ClusterStore, step: u32| {
+        let jobs = step * ENTRIES..(step + 1) * ENTRIES;
+        let actions: Vec<_> = jobs
+            .map(|job| lapidary_store::Action::JobCancelled { job })
+            .collect();
+        of.apply(&Actor::Local, &[], &actions).unwrap();
+    };
+    let length = || {
+        let length = Command::bare("XLEN", &store.shared.keys.meta("audit"));
+        store.shared.ask::<u64>(length).unwrap()
+    };
+    (0..STEPS).for_each(|step| note(&store, step));
+    let all = other.audit(AuditFrom::Behind(0), usize::MAX).unwrap();
+    assert!(all.len() as u64 == length() && all.len() > 12_000);
+    // While two servers move them, a third adds some, and all are read.
+    scope(|scope| {
+        scope.spawn(|| store.shared.audit_log().move_old().unwrap());
+        scope.spawn(|| other.shared.audit_log().move_old().unwrap());
+        scope.spawn(|| note(&other, STEPS));
+        for _ in 0..20 {
+            let read = other.audit(AuditFrom::Behind(0), all.len()).unwrap();
+            assert!(read == all);
+        }
+    });
+    assert!(length() < 10_500, "{} are left in the stream", length());
+    for (from, limit) in [
+        (0, 3),
+        (1022, 3),
+        (1023, 1),
+        (2040, 2100),
+        (4000, 99_999),
+        (12_500, 9),
+    ] {
+        let read = other.audit(AuditFrom::Behind(from), limit).unwrap();
+        let numbers = read.iter().map(|entry| entry.number);
+        let end = (from + limit as u64).min(all.len() as u64 + u64::from(ENTRIES));
+        assert!(numbers.eq(from + 1..=end), "{limit} from {from}");
+    }
+    for entry in [&all[0], &all[1500], &all[11_999]] {
+        let read = other.audit(AuditFrom::Time(entry.at), 1).unwrap();
+        assert_eq!(read[0].at, entry.at);
+        assert!(read[0].number <= entry.number);
+    }
+    assert_eq!(other.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+}
+
 /// The gate learns from the audit log what others have added.
 #[test]
 fn what_was_stored_in_an_abandoned_turn_is_in_the_audit_log() {
     let Some([store, other]) = servers() else {
         return;
     };
-    let told = store.shared.meta().last_audited().unwrap();
+    let told = store.shared.audit_log().last().unwrap();
     let mut change = Change::begin(&store, "a", Some(book("a", 0..10)));
     STEPS[..=COMMIT]
         .iter()

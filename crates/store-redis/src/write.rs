@@ -6,12 +6,13 @@ use hashbrown::HashSet;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::Shared;
+use super::audit::audited;
 use super::buckets::Posts;
 use super::change::{BookChange, ChangeKind, Plan, without};
 use super::command::Command;
 use super::intent::{Locked, Old};
 use super::keys::{TEXT, fold_field, gem_field};
-use super::meta::{RecipesThen, audited};
+use super::meta::RecipesThen;
 use super::sharing::Fence;
 use super::snapshot::ClusterSnapshot;
 use lapidary_store::change::{
