@@ -166,11 +166,22 @@ impl ClusterVerification<'_> {
             }
             return self.shared.intents().end(&locked);
         };
+        let mended = self.mend_locked(number, wrong, generation);
+        self.shared.intents().end(&locked)?;
+        mended
+    }
+
+    fn mend_locked(
+        &mut self,
+        number: BookNo,
+        wrong: &[(Reference, bool)],
+        generation: i64,
+    ) -> Result<(), StoreError> {
         let book = self.books(&[number])?.pop().flatten();
-        if let Some(book) = book.filter(|book| self.is_whole(book)) {
-            self.write(number, Some(&book), wrong, generation)?;
+        match book.filter(|book| self.is_whole(book)) {
+            Some(book) => self.write(number, Some(&book), wrong, generation),
+            None => Ok(()),
         }
-        self.shared.intents().end(&locked)
     }
 
     fn write(
