@@ -12,7 +12,7 @@ use super::command::Command;
 use super::intent::{Intent, Locked, Old, WINDOW, state_fields};
 use super::keys::{BookState, SHARDS, split};
 use super::meta::{RecipesThen, Sums, token};
-use super::scripts::{COMMIT, TAKE};
+use super::scripts::COMMIT;
 use super::sharing::Fence;
 use lapidary_store::gem_list;
 use lapidary_store::recipes::Recipes;
@@ -456,8 +456,8 @@ impl Changes<'_> {
                 continue;
             };
             let token = token();
-            let arguments = [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes()];
-            let take = Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]);
+            let intents = self.0.intents();
+            let take = intents.take_command(intent.number, &field, &text, &token);
             if self.0.client.write_loosely(&[take])? != [Value::Int(0)] {
                 tracing::warn!(
                     "{}: a change of book {} was left half done",

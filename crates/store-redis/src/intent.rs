@@ -337,16 +337,42 @@ impl Intents<'_> {
 
     /// The command that writes the next state of a book, or gives its change more time if there are no fields.
     pub(super) fn stage_command(&self, book: &Locked, fields: &[(Vec<u8>, Vec<u8>)]) -> Command {
+        let token = book.token.as_bytes();
+        self.stage(book.number, [&book.field(), token, token], false, fields)
+    }
+
+    /// The command that takes over a change that was not ended in time.
+    pub(super) fn take_command(
+        &self,
+        book: BookNo,
+        field: &[u8],
+        intent: &str,
+        token: &str,
+    ) -> Command {
+        self.stage(
+            book,
+            [field, intent.as_bytes(), token.as_bytes()],
+            true,
+            &[],
+        )
+    }
+
+    fn stage(
+        &self,
+        book: BookNo,
+        intent: [&[u8]; 3],
+        is_overdue: bool,
+        fields: &[(Vec<u8>, Vec<u8>)],
+    ) -> Command {
         let keys = [
-            self.0.keys.shard(book.shard(), "intents"),
-            self.0.keys.book(BookState::Next, book.number),
+            self.0.keys.shard(split(book).0, "intents"),
+            self.0.keys.book(BookState::Next, book),
         ];
-        let mut arguments = vec![book.field(), book.token.clone().into_bytes(), WINDOW.into()];
-        arguments.extend(
-            fields
-                .iter()
-                .flat_map(|(field, value)| [field.clone(), value.clone()]),
-        );
+        let mut arguments = intent.to_vec();
+        arguments.extend([WINDOW, if is_overdue { "1" } else { "0" }].map(str::as_bytes));
+        for (field, value) in fields {
+            arguments.extend([field.as_slice(), value]);
+        }
         Command::script(&STAGE, &keys, arguments)
     }
 
