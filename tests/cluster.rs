@@ -787,6 +787,44 @@ fn what_is_on_disk_survives_the_end_of_all_nodes() {
     }
 }
 
+/// Some are sent only after days, or by scripts.
+#[test]
+fn the_user_of_the_deployment_may_send_every_command() {
+    let user = include_str!("../deploy/cluster/users.acl");
+    let may = |name: &str| {
+        let right = format!("+{}", name.to_lowercase());
+        let mut rights = user.split_whitespace().map(|right| right.split('|').next());
+        rights.any(|known| known == Some(right.as_str()))
+    };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/store-redis/src");
+    let mut found = 0;
+    for folder in ["", "client", "lua", "verify"].map(|name| source.join(name)) {
+        for file in fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path())
+        {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let calls = [
+                "redis.call(",
+                "Command::new(",
+                "Command::bare(",
+                "redis::cmd(",
+            ];
+            for sent in calls.iter().flat_map(|call| text.split(call).skip(1)) {
+                let Some(sent) = sent.trim_start().strip_prefix(['\'', '"']) else {
+                    continue;
+                };
+                let name = sent.split(['\'', '"']).next().unwrap();
+                // A setting needs it, and the docs say so. The other is of tests.
+                let is_exempt = ["WAITAOF", "XLEN"].contains(&name);
+                assert!(is_exempt || may(name), "{name} of {}", file.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 100, "{found}");
+}
+
 #[test]
 fn tls_and_a_user_with_few_rights_are_enough() {
     let folder = Folder::new();

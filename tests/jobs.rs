@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use crate::common::watched::{Call, Stop, Watched};
 use crate::common::{Folder, Server, database, prose, run};
-use lapidary_catalogue::{Catalogue, Content, NewEntry};
+use lapidary_catalogue::api::{CutFrom, RecipeChoice, Task};
+use lapidary_catalogue::{Catalogue, Content, NewEntry, start_job};
 use lapidary_gems::Recipe;
 use lapidary_store::{Actor, BookKey, Rights, RocksStore};
 use serde_json::{Value, json};
@@ -1458,6 +1459,39 @@ fn a_backup_follows_no_link_below_its_folder() {
         );
     }
     assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 1);
+}
+
+/// Whoever lists jobs does not wait for what one of them writes, however long a node takes to acknowledge it.
+#[test]
+fn jobs_are_listed_while_one_of_them_writes() {
+    let folder = Folder::new();
+    let stop = Arc::new(Stop::default());
+    let on_call = Arc::clone(&stop);
+    let store = RocksStore::open_or_create(&folder.data()).unwrap();
+    let catalogue = Catalogue::with_store(Box::new(Watched(Box::new(store), move |call| {
+        on_call.on(call);
+        Ok(())
+    })));
+    let catalogue = Arc::new(catalogue);
+    let editor = catalogue.by(Actor::Local);
+    editor.recipes().ensure(&[]).unwrap();
+    // Not the change that starts the job, but the next one.
+    stop.at(Call::Apply, 1);
+    let task = Task::Reindex {
+        recipe: RecipeChoice::Named("documented".to_owned()),
+        from: CutFrom::Folds,
+        drop_old: false,
+        allow_missing: false,
+    };
+    start_job(&catalogue, &editor, task).unwrap();
+    stop.reached();
+    let (tell, told) = mpsc::channel();
+    let of = Arc::clone(&catalogue);
+    thread::spawn(move || tell.send(of.jobs().all().unwrap().len()));
+    let listed = told.recv_timeout(Duration::from_secs(5));
+    stop.release();
+    catalogue.jobs().stop();
+    assert_eq!(listed, Ok(1));
 }
 
 /// A change of the recipes waits for books that are being added, and nobody waits for that.

@@ -533,6 +533,48 @@ fn a_job_goes_on_in_another_server() {
     assert_eq!(all["recipes"][0]["recipe"], "documented", "{all}");
 }
 
+/// A server that is stopped for longer than its lease changes nothing of its job afterwards, which another has done.
+#[test]
+fn a_server_that_was_stopped_in_its_job_changes_no_recipe() {
+    let Some([first, second]) = servers("") else {
+        return;
+    };
+    let text = prose(1, 600);
+    assert_eq!(put(&first, "1", &text).0, 201);
+    let get = |path: &str| send(&second, "", "GET", path, &Value::Null).1;
+    let recipes = || {
+        let stats = get("/v1/stats");
+        let recipes = stats["recipes"].as_array().unwrap().iter();
+        Vec::from_iter(recipes.map(|recipe| recipe["recipe"].as_str().unwrap().to_owned()))
+    };
+    let start = |server: &Server, job: Value| send(server, "", "POST", "/v1/jobs", &job).0;
+    let is_done = |id: u32| get(&format!("/v1/jobs/{id}"))["state"] == "done";
+    let before = recipes();
+    // It asks for texts again and again, and becomes the default once it has them.
+    let job = json!({ "kind": "reindex", "recipe": "documented", "from": "sources" });
+    assert_eq!(start(&first, job), 202);
+    until("the recipe is there", || {
+        recipes().contains(&"documented".to_owned())
+    });
+    signal(&first, "-STOP");
+    let recut = agent()
+        .post(format!("{}/v1/libraries/lib/recut/1", second.url))
+        .content_type("text/plain");
+    assert_eq!(recut.send(&text).unwrap().status(), 200);
+    until("the other server does it", || is_done(1));
+    assert_eq!(recipes()[0], "documented");
+    assert_eq!(
+        start(&second, json!({ "kind": "reindex", "recipe": before[0] })),
+        202
+    );
+    until("the default is as it was", || is_done(2));
+    let then = (recipes(), get("/v1/audit"));
+    assert_eq!(then.0[0], before[0]);
+    signal(&first, "-CONT");
+    sleep(Duration::from_secs(4));
+    assert_eq!((recipes(), get("/v1/audit")), then);
+}
+
 #[test]
 fn one_server_delivers_events() {
     let Some([first, second]) = servers("--private-webhooks") else {
@@ -732,6 +774,15 @@ fn redis_with(store: &str, key: &str) -> redis::Connection {
         .expect("a node")
 }
 
+/// Sends a signal to a server.
+fn signal(server: &Server, signal: &str) {
+    let pid = server.pid().to_string();
+    let sent = std::process::Command::new("kill")
+        .args([signal, &pid])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
 /// Two servers of a new catalogue, without their programs.
 fn catalogues() -> Option<[Catalogue; 2]> {
     let address: ClusterAddress = catalogue()?.parse().unwrap();
@@ -867,16 +918,6 @@ fn a_server_that_was_stopped_in_its_turn_does_not_write_revoked_keys() {
                     .is_ok()
         );
     }
-    let signal = |signal: &str| {
-        let pid = first.pid().to_string();
-        assert!(
-            std::process::Command::new("kill")
-                .args([signal, &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
-    };
     let mut is_held = || {
         let lease: Option<String> = redis::cmd("HGET")
             .arg(&leases)
@@ -905,17 +946,17 @@ fn a_server_that_was_stopped_in_its_turn_does_not_write_revoked_keys() {
                     sleep(Duration::from_millis(1));
                 }
                 sleep(Duration::from_millis(*moment));
-                signal("-STOP");
+                signal(&first, "-STOP");
                 sleep(Duration::from_millis(200));
                 if !is_held() {
-                    signal("-CONT");
+                    signal(&first, "-CONT");
                     assert_eq!(rotated.join().unwrap().0, 201);
                     return None;
                 }
                 until("the key can be revoked", || {
                     send(&second, &boss, "DELETE", &path, &Value::Null).0 == 204
                 });
-                signal("-CONT");
+                signal(&first, "-CONT");
                 let (status, answer) = rotated.join().unwrap();
                 let gone = || send(&second, &boss, "GET", "/v1/keys", &Value::Null).1;
                 assert!(

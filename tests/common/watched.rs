@@ -14,6 +14,7 @@ use lapidary_store::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
     Put,
+    Apply,
     Snapshot,
     Audit,
     /// A read of rows with these keys.
@@ -97,6 +98,7 @@ impl<F: Fn(Call) -> Result<(), StoreError> + Send + Sync> Store for Watched<F> {
         changes: &[RowChange],
         actions: &[Action],
     ) -> Result<(), StoreError> {
+        (self.1)(Call::Apply)?;
         self.0.apply(by, changes, actions)
     }
 

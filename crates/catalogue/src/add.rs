@@ -424,12 +424,6 @@ impl Prepared {
         }
     }
 
-    /// To be written in this turn of the gate, and not after it.
-    pub(super) fn within(mut self, turn: Option<u64>) -> Self {
-        self.book.turn = turn;
-        self
-    }
-
     /// Whether it must pass a gate.
     pub(super) fn is_gated(&self) -> bool {
         self.gated.is_some()

@@ -3,11 +3,13 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::sharing::Turn;
 use super::{
     AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Jobs, Keys,
     Libraries, Terms, Transfer, Webhooks,
 };
-use lapidary_store::Actor;
+use lapidary_store::{Actor, Store, StoreError};
+use lapidary_work::LeasedWork;
 
 /// Changes a catalogue on behalf of an actor, whom the audit log names. Read with the methods of [`Catalogue`].
 ///
@@ -36,6 +38,8 @@ use lapidary_store::Actor;
 #[derive(Clone)]
 pub struct Editor<'c> {
     pub(super) catalogue: &'c Catalogue,
+    /// The store of the catalogue, or what a lease allows of it.
+    pub(super) store: Arc<dyn Store>,
     pub(super) actor: Actor,
     /// The key on whose authority it works, if that is not the actor's.
     pub(super) principal: Option<String>,
@@ -44,6 +48,28 @@ pub struct Editor<'c> {
 }
 
 impl Editor<'_> {
+    /// The same editor, which changes nothing once this work goes on elsewhere. What was done of it before changes nothing from
+    /// now on.
+    ///
+    /// # Errors
+    /// If not all of the store can be told so.
+    pub fn under(&self, work: &LeasedWork) -> Result<Self, StoreError> {
+        let store = work.guard(&self.store)?;
+        Ok(Self {
+            store,
+            ..self.clone()
+        })
+    }
+
+    /// The same editor, which changes nothing after this turn.
+    pub(super) fn within(&self, turn: &Turn<'_>) -> Self {
+        let store = turn.lease.guard(&self.store);
+        Self {
+            store,
+            ..self.clone()
+        }
+    }
+
     /// On whose behalf changes are made.
     #[must_use]
     pub fn actor(&self) -> &Actor {

@@ -224,15 +224,15 @@ pub(super) fn admit(
     };
     let could_match = admission.could_match.clone();
     let mut place = Some(editor.gate_queue.enter(&editor.in_line(), could_match));
-    let (verdict, mut turn) = admission.pass(&mut place)?;
-    // If this fails, it may still succeed.
-    if let Some(turn) = &mut turn {
-        turn.is_open(true);
-    }
-    let number = turn.as_ref().and_then(Turn::number);
-    editor.books().write(vec![prepared.within(number)])?;
-    if let Some(turn) = &mut turn {
-        turn.is_open(false);
+    let (verdict, turn) = admission.pass(&mut place)?;
+    match turn {
+        Some(turn) => {
+            // If this fails, it may still succeed.
+            turn.is_open(true);
+            editor.within(&turn).books().write(vec![prepared])?;
+            turn.is_open(false);
+        }
+        None => editor.books().write(vec![prepared])?,
     }
     Ok(verdict)
 }

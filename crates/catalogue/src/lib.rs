@@ -242,6 +242,7 @@ impl Catalogue {
     pub fn by(&self, actor: Actor) -> Editor<'_> {
         Editor {
             catalogue: self,
+            store: Arc::clone(&self.store),
             actor,
             principal: None,
             terms: None,

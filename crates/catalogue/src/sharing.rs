@@ -18,16 +18,11 @@ pub(super) const FRESH: Duration = Duration::from_secs(1);
 /// What only one may do at a time, among the threads of this process and among all that share the store. It ends when
 /// dropped.
 pub(super) struct Turn<'c> {
-    lease: Lease,
+    pub(super) lease: Lease,
     _alone: MutexGuard<'c, ()>,
 }
 
 impl Turn<'_> {
-    /// Its number, if others share the store.
-    pub(super) fn number(&self) -> Option<u64> {
-        self.lease.token()
-    }
-
     /// Changes rows and appends entries to the audit log, in one step, unless the turn is over. A server that was stopped for
     /// longer than its turn would otherwise write what it read before others changed it.
     pub(super) fn apply(
@@ -40,7 +35,7 @@ impl Turn<'_> {
     }
 
     /// Says whether something that was done in the turn may still happen after it.
-    pub(super) fn is_open(&mut self, open: bool) {
+    pub(super) fn is_open(&self, open: bool) {
         self.lease.is_open(open);
     }
 }
@@ -107,14 +102,9 @@ impl Catalogue {
         name: &'static str,
     ) -> Result<Turn<'c>, CatalogueError> {
         let alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lease = Lease::wait(&self.store, name)?;
-        if let (Some(token), Some(sharing)) = (lease.token(), self.store.sharing())
-            && lease.was_abandoned()
-            && name == GATE
-        {
-            lease.is_open(true);
-            sharing.refuse_before(token)?;
-            lease.is_open(false);
+        let lease = Lease::wait(&self.store, name)?;
+        if name == GATE && lease.was_abandoned() {
+            lease.refuse_former()?;
         }
         Ok(Turn {
             lease,

@@ -174,7 +174,7 @@ impl BookChanges<'_, '_> {
         ids_of_files: Vec<(FetchedBook, Vec<Result<BookId, Refused>>)>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let editor = self.0.source.editor_of_definer(self.0.editor);
+        let editor = self.0.source.editor_of_definer(&self.0.editor);
         let mut added = editor.books().add_some(entries).into_iter();
         for (book, ids) in ids_of_files {
             let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
@@ -485,7 +485,7 @@ impl BookChanges<'_, '_> {
             id: id.parse()?,
         };
         let (editor, lost) = (
-            self.0.source.editor_of_definer(self.0.editor),
+            self.0.source.editor_of_definer(&self.0.editor),
             format!("gone from the source {} on ", self.0.name),
         );
         if disabled {

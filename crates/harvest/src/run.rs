@@ -54,7 +54,7 @@ pub struct Watched<'a> {
 
 /// A harvest of a source.
 pub struct Harvest<'c> {
-    pub(super) editor: &'c Editor<'c>,
+    pub(super) editor: Editor<'c>,
     pub(super) name: BookId,
     pub(super) source: Source,
     pub(super) frontier: Frontier<'c>,
@@ -129,6 +129,7 @@ impl<'c> Harvest<'c> {
             frontier.state()?,
         );
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
+        let editor = editor.under(&work)?;
         let (name, counted) = (name.clone(), state.last.clone().unwrap_or_default());
         let readers = Arc::default();
         Ok(Self {
@@ -179,14 +180,14 @@ impl<'c> Harvest<'c> {
         last.error = None;
         let begun = last.begun;
         let (editor, work, name, source) = (
-            self.editor,
+            self.editor.clone(),
             Arc::clone(&self.work),
             self.name.clone(),
             self.source.clone(),
         );
         let requests = self.web.agent();
         let ended = work.keep_during(
-            || look(&work, editor, &name, &source, begun),
+            || look(&work, &editor, &name, &source, begun),
             || requests.shutdown(),
             || self.exhaust(),
         );

@@ -12,7 +12,7 @@ impl Administration for ClusterStore {
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         let recipes = self.shared.meta().recipes()?;
         for recipe in &recipes.0 {
-            let buckets = self.shared.writing().bucket_keys(recipe.number)?;
+            let buckets = self.shared.writing(&[]).bucket_keys(recipe.number)?;
             let mut done = 0;
             for some in buckets.chunks(MERGED_AT_ONCE) {
                 watch(done, buckets.len() as u64)?;

@@ -56,7 +56,12 @@ impl BulkBuild<'_> {
         let mut chosen: HashMap<u16, u32> = HashMap::new();
         let totals = self.0.meta().totals()?;
         for recipe in &self.0.meta().recipes()?.0 {
-            for keys in self.0.writing().bucket_keys(recipe.number)?.chunks(AT_ONCE) {
+            for keys in self
+                .0
+                .writing(&[])
+                .bucket_keys(recipe.number)?
+                .chunks(AT_ONCE)
+            {
                 let unlink: Vec<Command> = keys
                     .iter()
                     .map(|key| Command::bare("UNLINK", key))
@@ -82,15 +87,17 @@ impl BulkBuild<'_> {
                 );
             }
         }
-        self.0.meta().change_recipes(&Actor::Local, |recipes, _| {
-            for recipe in &mut recipes.0 {
-                recipe.bucket_bits = chosen
-                    .get(&recipe.number)
-                    .copied()
-                    .unwrap_or(recipe.bucket_bits);
-            }
-            Ok(Some(Vec::new()))
-        })
+        self.0
+            .meta()
+            .change_recipes(&Actor::Local, &[], |recipes, _| {
+                for recipe in &mut recipes.0 {
+                    recipe.bucket_bits = chosen
+                        .get(&recipe.number)
+                        .copied()
+                        .unwrap_or(recipe.bucket_bits);
+                }
+                Ok(Some(Vec::new()))
+            })
     }
 
     /// Adds the postings of a shard. Returns the number of its books.

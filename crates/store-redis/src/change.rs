@@ -12,7 +12,8 @@ use super::command::Command;
 use super::intent::{Intent, Locked, Old, WINDOW, state_fields};
 use super::keys::{BookState, SHARDS, split};
 use super::meta::{RecipesThen, Sums, token};
-use super::scripts::{COMMIT, STAGE, TAKE};
+use super::scripts::COMMIT;
+use super::sharing::Fence;
 use lapidary_store::gem_list;
 use lapidary_store::recipes::Recipes;
 use lapidary_store::{BookNo, Record, StoreError, Term};
@@ -28,9 +29,14 @@ pub(super) enum ChangeKind {
     Remove,
 }
 
-/// A change of a book, ready to be made.
+/// A change of a locked book, ready to be made.
 pub(super) struct Plan {
     pub(super) book: Locked,
+    pub(super) change: BookChange,
+}
+
+/// What a change makes of a book.
+pub(super) struct BookChange {
     pub(super) kind: ChangeKind,
     /// The next state.
     pub(super) fields: Vec<(Vec<u8>, Vec<u8>)>,
@@ -42,8 +48,6 @@ pub(super) struct Plan {
     pub(super) records: [Option<Record>; 2],
     /// The entries of the audit log.
     pub(super) audit: Vec<String>,
-    /// The turn of the gate that it is made in, if it needs one.
-    pub(super) turn: Option<u64>,
 }
 
 /// What became of changes.
@@ -51,8 +55,8 @@ pub(super) struct Plan {
 pub(super) struct Committed {
     /// Those that were made.
     pub(super) done: Vec<Plan>,
-    /// Those that were planned with recipes that have changed since, or in a turn that another server has ended, or are of a shard
-    /// that has lost its data.
+    /// Those that were planned with recipes that have changed since, or under a lease that another server has, or are of a
+    /// shard that has lost its data.
     stale: Vec<Plan>,
     /// Such a shard.
     emptied: Option<u32>,
@@ -127,8 +131,13 @@ impl Changes<'_> {
         Ok(posts)
     }
 
-    /// Makes changes of books.
-    pub(super) fn make(&self, recipes: &RecipesThen, plans: Vec<Plan>) -> Result<(), StoreError> {
+    /// Makes changes of books, under leases.
+    pub(super) fn make(
+        &self,
+        recipes: &RecipesThen,
+        fences: &[Fence],
+        plans: Vec<Plan>,
+    ) -> Result<(), StoreError> {
         if plans.is_empty() {
             return Ok(());
         }
@@ -145,7 +154,7 @@ impl Changes<'_> {
             emptied,
             lost,
             outgoing,
-        } = self.commit(recipes, plans)?;
+        } = self.commit(recipes, fences, plans)?;
         self.tell(outgoing)?;
         self.doubt(&done)?;
         self.0
@@ -167,7 +176,9 @@ impl Changes<'_> {
 
     /// Prepares the next states.
     pub(super) fn stage(&self, plans: &[Plan]) -> Result<(), StoreError> {
-        let commands: Vec<Command> = plans.iter().map(|plan| self.stage_command(plan)).collect();
+        let intents = self.0.intents();
+        let stage = |plan: &Plan| intents.stage_command(&plan.book, &plan.change.fields);
+        let commands: Vec<Command> = plans.iter().map(stage).collect();
         for (plan, staged) in plans.iter().zip(self.0.client.write(&commands)?) {
             if self.0.answer::<i64>(staged)? == 0 {
                 return Err(StoreError::Changed(plan.book.key.to_string()));
@@ -180,7 +191,7 @@ impl Changes<'_> {
     pub(super) fn add(&self, plans: &[Plan]) -> Result<Vec<(Vec<u8>, i64)>, StoreError> {
         let commands: Vec<Command> = plans
             .iter()
-            .flat_map(|plan| Buckets::additions(&plan.added, plan.book.generation))
+            .flat_map(|plan| Buckets::additions(&plan.change.added, plan.book.generation))
             .collect();
         let lengths = self.0.client.write(&commands)?;
         commands
@@ -194,6 +205,7 @@ impl Changes<'_> {
     pub(super) fn commit(
         &self,
         recipes: &RecipesThen,
+        fences: &[Fence],
         plans: Vec<Plan>,
     ) -> Result<Committed, StoreError> {
         let entries: Vec<Vec<u8>> = plans
@@ -203,7 +215,7 @@ impl Changes<'_> {
         let commits: Vec<Command> = plans
             .iter()
             .zip(&entries)
-            .map(|(plan, entry)| self.commit_command(plan, entry, recipes.version))
+            .map(|(plan, entry)| self.commit_command(plan, entry, recipes.version, fences))
             .collect();
         let mut committed = Committed::default();
         for ((plan, entry), number) in plans
@@ -234,7 +246,7 @@ impl Changes<'_> {
         self.doubt_posts(
             plans
                 .iter()
-                .map(|plan| (&plan.removed, plan.book.generation)),
+                .map(|plan| (&plan.change.removed, plan.book.generation)),
         )
     }
 
@@ -258,8 +270,11 @@ impl Changes<'_> {
 
     /// Takes back changes that were not committed, and cannot be any more. If this fails, others will do it.
     fn take_back(&self, plans: Vec<Plan>) {
-        let doubted =
-            self.doubt_posts(plans.iter().map(|plan| (&plan.added, plan.book.generation)));
+        let doubted = self.doubt_posts(
+            plans
+                .iter()
+                .map(|plan| (&plan.change.added, plan.book.generation)),
+        );
         let books: Vec<Locked> = plans.into_iter().map(|plan| plan.book).collect();
         if let Err(error) = doubted.and_then(|()| self.0.intents().end(&books)) {
             tracing::warn!(
@@ -267,21 +282,6 @@ impl Changes<'_> {
                 self.0.address()
             );
         }
-    }
-
-    fn stage_command(&self, plan: &Plan) -> Command {
-        let book = &plan.book;
-        let keys = [
-            self.0.keys.shard(book.shard(), "intents"),
-            self.0.keys.book(BookState::Next, book.number),
-        ];
-        let mut arguments = vec![book.field(), book.token.clone().into_bytes()];
-        arguments.extend(
-            plan.fields
-                .iter()
-                .flat_map(|(field, value)| [field.clone(), value.clone()]),
-        );
-        Command::script(&STAGE, &keys, arguments)
     }
 
     /// The keys that every commit of a book changes, in the order in which the script takes them.
@@ -296,26 +296,31 @@ impl Changes<'_> {
             keys.book(BookState::Former, number),
             keys.shard(shard, "outbox"),
             keys.shard(shard, "recipes"),
-            keys.shard(shard, "turn"),
         ]
     }
 
     /// The keys of the terms that only the record before has, and of those that only the one after has.
     fn term_keys(&self, plan: &Plan) -> [Vec<Vec<u8>>; 2] {
         let shard = plan.book.shard();
-        let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
+        let [had, has] = plan
+            .change
+            .records
+            .each_ref()
+            .map(|record| terms(record.as_ref()));
         [had.difference(&has), has.difference(&had)]
             .map(|terms| terms.map(|term| self.0.keys.term(shard, term)).collect())
     }
 
-    fn commit_command(&self, plan: &Plan, entry: &[u8], version: u64) -> Command {
+    fn commit_command(&self, plan: &Plan, entry: &[u8], version: u64, fences: &[Fence]) -> Command {
         let book = &plan.book;
         let number = book.number;
         let mut keys = self.commit_keys(book);
+        let of_lease = fences.iter().map(|fence| Fence::name(&fence.lease));
+        keys.extend(of_lease.map(|name| self.0.keys.shard(book.shard(), &name)));
         let [lost, gained] = self.term_keys(plan);
         let count = lost.len();
         keys.extend(lost.into_iter().chain(gained));
-        let kind: &[u8] = match plan.kind {
+        let kind: &[u8] = match plan.change.kind {
             ChangeKind::Replace => b"replace",
             ChangeKind::Patch => b"patch",
             ChangeKind::Remove => b"remove",
@@ -329,8 +334,8 @@ impl Changes<'_> {
         ];
         let [number, count, version] = [&number, &count, &version].map(String::as_bytes);
         let (field, window) = (book.field(), WINDOW.as_bytes());
-        let turn = plan.turn.map(|turn| turn.to_string()).unwrap_or_default();
-        let arguments: [&[u8]; 11] = [
+        let leases = fences.len().to_string();
+        let mut arguments: Vec<&[u8]> = vec![
             &field,
             token,
             window,
@@ -341,16 +346,18 @@ impl Changes<'_> {
             count,
             entry,
             version,
-            turn.as_bytes(),
+            leases.as_bytes(),
         ];
-        Command::script(&COMMIT, &keys, &arguments[..])
+        let tokens: Vec<String> = fences.iter().map(|fence| fence.token.to_string()).collect();
+        arguments.extend(tokens.iter().map(String::as_bytes));
+        Command::script(&COMMIT, &keys, arguments)
     }
 
     /// The entry of a change in its outbox.
     fn entry(recipes: &Recipes, plan: &Plan) -> Vec<u8> {
         let mut sums = Sums::default();
         let library = plan.book.library;
-        let [old, new] = &plan.records;
+        let [old, new] = &plan.change.records;
         if let Some(old) = old {
             sums.count(library, old, recipes, true);
         }
@@ -361,7 +368,7 @@ impl Changes<'_> {
             }
             None => sums.touch(library, Timestamp::now()),
         }
-        sums.entry(&plan.audit)
+        sums.entry(&plan.change.audit)
     }
 
     /// Moves entries to the audit log and the totals, and forgets them in their outboxes.
@@ -449,8 +456,8 @@ impl Changes<'_> {
                 continue;
             };
             let token = token();
-            let arguments = [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes()];
-            let take = Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]);
+            let intents = self.0.intents();
+            let take = intents.take_command(intent.number, &field, &text, &token);
             if self.0.client.write_loosely(&[take])? != [Value::Int(0)] {
                 tracing::warn!(
                     "{}: a change of book {} was left half done",

@@ -10,11 +10,12 @@
 //! | doubt | postings of the former state are doubted (`buckets.rs`) | the rest is done |
 //! | end | the intent and the former state are dropped | |
 //!
-//! An intent has a deadline, by the clock of its node. After it, any server takes the intent over and does what the last
+//! An intent has a deadline, by the clock of its node, which is renewed until the commit. After it, any server takes the intent over and does what the last
 //! column says. Whoever had it can do nothing more then but to add and to doubt postings, which is always harmless. Stage and
 //! commit are acknowledged by replicas before the next step, so no step is made without those before it.
 
-use std::thread::sleep;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use redis::Value;
@@ -23,12 +24,14 @@ use super::Shared;
 use super::command::Command;
 use super::keys::{BookState, gem_field, join, shard_of_key, split};
 use super::meta::token;
-use super::scripts::{BEGIN, END};
+use super::scripts::{BEGIN, END, STAGE};
 use lapidary_store::recipes::Recipes;
 use lapidary_store::{BookKey, BookNo, Record, StoreError};
 
 /// How long a server may take from one step to the next, in ms.
 pub(super) const WINDOW: &str = "10000";
+/// How often to give a change more time that takes long.
+const RENEWAL: Duration = Duration::from_secs(3);
 /// How long to wait for a book that another change has locked.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// When to look whether that change was abandoned.
@@ -184,14 +187,22 @@ impl Intents<'_> {
             .map(|(locked, exists)| self.begin(recipes, locked, *exists))
             .collect();
         let answers = self.0.client.write_loosely(&commands)?;
-        let (mut all, mut refused) = (Vec::new(), None);
-        for ((locked, exists), answered) in begun.into_iter().zip(answers) {
-            match self.read_lock(recipes, locked, exists, answered)? {
-                Ok(locked) => all.push(locked),
-                Err(refusal) => refused = Some(refusal),
+        let (mut all, mut refused, mut failed) = (Vec::new(), None, None);
+        for ((mut locked, exists), answered) in begun.into_iter().zip(answers) {
+            match self.read_lock(recipes, &mut locked, exists, answered) {
+                Ok(None) => all.push(locked),
+                Ok(Some(refusal)) => refused = Some((refusal, locked.key)),
+                Err(error) => {
+                    failed = Some(error);
+                    all.push(locked);
+                }
             }
         }
-        Ok((all, refused))
+        let Some(failed) = failed else {
+            return Ok((all, refused));
+        };
+        self.end(&all)?;
+        Err(failed)
     }
 
     /// Books with their numbers, ready to be locked, and whether each is there. New ones get a number if `create` is set.
@@ -231,28 +242,28 @@ impl Intents<'_> {
         Ok(begun)
     }
 
-    /// Reads whether a book was locked, and its state.
+    /// Reads why a book was not locked, or its state.
     fn read_lock(
         &self,
         recipes: &Recipes,
-        mut locked: Locked,
+        locked: &mut Locked,
         exists: bool,
         answered: Value,
-    ) -> Result<Result<Locked, Refused>, StoreError> {
+    ) -> Result<Option<Refusal>, StoreError> {
         let answered: Vec<Value> = self.0.answer(answered)?;
         let mut answered = answered.into_iter();
         let said: String = self.0.answer(answered.next().unwrap_or_default())?;
         match said.as_str() {
             "ok" => {}
-            "busy" => return Ok(Err((Refusal::Busy, locked.key))),
-            _ => return Ok(Err((Refusal::Moved, locked.key))),
+            "busy" => return Ok(Some(Refusal::Busy)),
+            _ => return Ok(Some(Refusal::Moved)),
         }
         locked.generation = self.0.answer(answered.next().unwrap_or_default())?;
         let fields = self.0.answer(answered.next().unwrap_or_default())?;
         if exists {
             locked.old = Some(self.read_old(recipes, locked.number, fields)?);
         }
-        Ok(Ok(locked))
+        Ok(None)
     }
 
     fn begin(&self, recipes: &Recipes, locked: &Locked, exists: bool) -> Command {
@@ -300,6 +311,69 @@ impl Intents<'_> {
             record,
             gems: gems.collect(),
         })
+    }
+
+    /// Does `task` with locked books, and meanwhile keeps others from taking them for abandoned.
+    pub(super) fn keep_during<T>(
+        &self,
+        locked: Vec<Locked>,
+        task: impl FnOnce(Vec<Locked>) -> T,
+    ) -> T {
+        let renewals = locked.iter().map(|book| self.stage_command(book, &[]));
+        let renewals: Vec<Command> = renewals.collect();
+        thread::scope(|scope| {
+            // Dropped when the task is done, also if it panics.
+            let (_done, is_done) = mpsc::channel::<()>();
+            scope.spawn(move || {
+                while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(RENEWAL) {
+                    if let Err(error) = self.0.client.write_loosely(&renewals) {
+                        tracing::warn!("{}: a change may take too long: {error}", self.0.address());
+                    }
+                }
+            });
+            task(locked)
+        })
+    }
+
+    /// The command that writes the next state of a book, or gives its change more time if there are no fields.
+    pub(super) fn stage_command(&self, book: &Locked, fields: &[(Vec<u8>, Vec<u8>)]) -> Command {
+        let token = book.token.as_bytes();
+        self.stage(book.number, [&book.field(), token, token], false, fields)
+    }
+
+    /// The command that takes over a change that was not ended in time.
+    pub(super) fn take_command(
+        &self,
+        book: BookNo,
+        field: &[u8],
+        intent: &str,
+        token: &str,
+    ) -> Command {
+        self.stage(
+            book,
+            [field, intent.as_bytes(), token.as_bytes()],
+            true,
+            &[],
+        )
+    }
+
+    fn stage(
+        &self,
+        book: BookNo,
+        intent: [&[u8]; 3],
+        is_overdue: bool,
+        fields: &[(Vec<u8>, Vec<u8>)],
+    ) -> Command {
+        let keys = [
+            self.0.keys.shard(split(book).0, "intents"),
+            self.0.keys.book(BookState::Next, book),
+        ];
+        let mut arguments = intent.to_vec();
+        arguments.extend([WINDOW, if is_overdue { "1" } else { "0" }].map(str::as_bytes));
+        for (field, value) in fields {
+            arguments.extend([field.as_slice(), value]);
+        }
+        Command::script(&STAGE, &keys, arguments)
     }
 
     /// Ends changes.

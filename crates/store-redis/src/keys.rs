@@ -3,7 +3,7 @@
 //! Every key starts with the catalogue's prefix. What changes together is in one slot, because a script can only touch
 //! one. So there are three kinds of keys, by their hash tags:
 //!
-//! - `{meta}`: recipes, tables, totals, the names of libraries, the audit log.
+//! - `{meta}`: recipes, tables, totals, the names of libraries, the end of the audit log.
 //! - `{T}`, for one of 256 tags: a shard, with the books whose key hashes to it. The tag of shard *i* is the least number
 //!   whose slot is 64 *i*, so the shards are spread evenly over the slots, and a node has as many as it has slots.
 //! - none: a bucket of postings, or the books of a digest. Each has its own slot.
@@ -174,7 +174,8 @@ impl KeySpace {
     /// witness       hash: shard → what its clock has said; `{meta}witness` is the first witness
     /// recipes       the version of the recipes that changes of books must know; never missing (`stamp.rs`)
     /// recipes:copy  a copy of the recipes
-    /// turn          the turn of the gate before which no book may be put
+    /// audit:SEGMENT old entries of the audit log (`audit.rs`)
+    /// fence:LEASE   the least token of the lease under which a book may be changed
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
     /// ```

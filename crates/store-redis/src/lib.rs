@@ -4,8 +4,8 @@
 //! made of, is in one slot and changes in one script. It is the source of truth: postings are only where to look, and a
 //! check counts one only if the book has the gem. An answer that would need a node that cannot be read is an error.
 //!
-//! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the audit log are in one slot,
-//! too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
+//! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the end of the audit log are in one
+//! slot, too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
 //!
 //! ```no_run
 //! use lapidary_gems::Recipe;
@@ -27,7 +27,7 @@
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
-//! | `meta` | recipes, tables, totals, the audit log |
+//! | `meta`, `audit` | recipes, tables, totals; the audit log |
 //! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
 //! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
@@ -39,6 +39,7 @@
 
 mod address;
 mod administration;
+mod audit;
 mod buckets;
 mod build;
 mod change;
@@ -79,6 +80,7 @@ use lapidary_gems::{Recipe, RecipeName};
 use redis::{FromRedisValue, Value};
 
 pub use self::address::{BadAddress, ClusterAddress};
+use self::audit::AuditLog;
 use self::buckets::Buckets;
 use self::build::BulkBuild;
 use self::change::Changes;
@@ -90,6 +92,7 @@ use self::keys::KeySpace;
 use self::merge::Merging;
 use self::meta::{Meta, RecipesThen};
 use self::owners::{LibraryNumbers, Numbering};
+use self::sharing::Fence;
 use self::snapshot::ClusterSnapshot;
 use self::stamp::Stamps;
 use self::write::Writing;
@@ -114,11 +117,20 @@ const SWEEP: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A [`Store`] on a Redis Cluster, which any number of processes can open at once.
+#[derive(Clone)]
 pub struct ClusterStore {
     shared: Arc<Shared>,
-    /// Dropped to stop the sweeper.
+    /// The leases under which it is changed.
+    fences: Vec<Fence>,
+    _sweeper: Arc<Sweeper>,
+}
+
+/// The thread that does what others have left, until this is dropped.
+#[derive(Default)]
+struct Sweeper {
+    /// Dropped to stop it.
     stop: Option<Sender<()>>,
-    sweeper: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// What the threads of a store share.
@@ -167,12 +179,16 @@ impl Shared {
         Meta(self)
     }
 
+    fn audit_log(&self) -> AuditLog<'_> {
+        AuditLog(self)
+    }
+
     fn changes(&self) -> Changes<'_> {
         Changes(self)
     }
 
-    fn writing(&self) -> Writing<'_> {
-        Writing(self)
+    fn writing<'s>(&'s self, fences: &'s [Fence]) -> Writing<'s> {
+        Writing(self, fences)
     }
 
     fn stamps(&self) -> Stamps<'_> {
@@ -233,6 +249,7 @@ impl Shared {
             self.client.witnesses().confirm()?;
             self.client.witnesses().tell_again()?;
             self.changes().sweep()?;
+            self.audit_log().move_old()?;
             self.merging().merge_due()?;
             self.refuse_eviction()?;
         }
@@ -343,13 +360,14 @@ impl ClusterStore {
         })?;
         Ok(Self {
             shared,
-            stop: Some(stop),
-            sweeper: Some(sweeper),
+            fences: Vec::new(),
+            _sweeper: Arc::new(Sweeper {
+                stop: Some(stop),
+                thread: Some(sweeper),
+            }),
         })
     }
-}
 
-impl ClusterStore {
     /// Verifies a catalogue some of whose nodes have lost data, which cannot be opened, and repairs it if it is to be `fix`ed.
     /// Returns `None` if no node has.
     ///
@@ -364,19 +382,19 @@ impl ClusterStore {
     }
 }
 
-impl Drop for ClusterStore {
+impl Drop for Sweeper {
     fn drop(&mut self) {
         drop(self.stop.take());
-        if let Some(sweeper) = self.sweeper.take() {
+        if let Some(thread) = self.thread.take() {
             // A panic in it was reported where it happened.
-            let _ = sweeper.join();
+            let _ = thread.join();
         }
     }
 }
 
 impl Store for ClusterStore {
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
-        self.shared.writing().add_recipe(by, recipe)?;
+        self.shared.writing(&self.fences).add_recipe(by, recipe)?;
         self.shared.acknowledge(())
     }
 
@@ -386,7 +404,10 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         state: RecipeState,
     ) -> Result<u64, StoreError> {
-        let done = self.shared.writing().set_recipe(by, recipe, state)?;
+        let done = self
+            .shared
+            .writing(&self.fences)
+            .set_recipe(by, recipe, state)?;
         self.shared.acknowledge(done)
     }
 
@@ -396,7 +417,9 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         watch: Watch<'_>,
     ) -> Result<(), StoreError> {
-        self.shared.writing().drop_recipe(by, recipe, watch)?;
+        self.shared
+            .writing(&self.fences)
+            .drop_recipe(by, recipe, watch)?;
         self.shared.acknowledge(())
     }
 
@@ -406,7 +429,7 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         books: Vec<LateGems>,
     ) -> Result<(), StoreError> {
-        self.shared.writing().add_gems(recipe, books)?;
+        self.shared.writing(&self.fences).add_gems(recipe, books)?;
         self.shared.acknowledge(())
     }
 
@@ -430,12 +453,13 @@ impl Store for ClusterStore {
         changes: &[RowChange],
         actions: &[lapidary_store::Action],
     ) -> Result<(), StoreError> {
-        let done = self.shared.meta().apply(by, changes, actions, None, None)?;
-        self.shared.acknowledge(done).map(drop)
+        let meta = self.shared.meta();
+        meta.apply(by, &self.fences, changes, actions, None)?;
+        self.shared.acknowledge(())
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.writing().put(by, books)?;
+        self.shared.writing(&self.fences).put(by, books)?;
         self.shared.acknowledge(())
     }
 
@@ -450,7 +474,10 @@ impl Store for ClusterStore {
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        let done = self.shared.writing().remove(by, keys, condition)?;
+        let done = self
+            .shared
+            .writing(&self.fences)
+            .remove(by, keys, condition)?;
         self.shared.acknowledge(done)
     }
 
@@ -460,7 +487,7 @@ impl Store for ClusterStore {
         key: &BookKey,
         change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
-        let done = self.shared.writing().amend(by, key, change)?;
+        let done = self.shared.writing(&self.fences).amend(by, key, change)?;
         self.shared.acknowledge(done)
     }
 
@@ -479,7 +506,7 @@ impl Store for ClusterStore {
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.shared.meta().audit(from, limit)
+        self.shared.audit_log().read(from, limit)
     }
 
     fn writable(&self) -> Result<(), StoreError> {

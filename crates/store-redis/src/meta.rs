@@ -1,4 +1,4 @@
-//! What belongs to the catalogue as a whole: recipes, tables, totals and the audit log, all in one slot.
+//! What belongs to the catalogue as a whole, in one slot: recipes, tables and totals, and what is added to the audit log.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
@@ -6,24 +6,23 @@ use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
 use lapidary_gems::Recipe;
-use redis::{FromRedisValue, ToRedisArgs as _, Value};
+use redis::{FromRedisValue, Value};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Shared;
+use super::audit::{KEPT, audited};
 use super::command::Command;
 use super::keys::SHARDS;
 use super::scripts::{APPLY, MOVE, PAGE};
-use lapidary_store::audit::Audited;
+use super::sharing::Fence;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, Library, LibrarySummary, Record, Row, RowChange,
-    SizeClass, Sizes, StoreError, Table,
+    Action, Actor, Library, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes, StoreError,
+    Table,
 };
 
-/// Number of entries to keep in the audit log.
-const KEPT: u64 = 10_000_000;
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
 
@@ -253,16 +252,6 @@ impl Sums {
     }
 }
 
-/// An entry of the audit log, as it is stored.
-pub(super) fn audited(by: &Actor, action: Action) -> String {
-    let entry = Audited {
-        at: Timestamp::now(),
-        actor: by.to_string(),
-        action,
-    };
-    serde_json::to_string(&entry).unwrap_or_default()
-}
-
 /// The smallest range of a sorted set with all keys that start with `prefix`, after `after`.
 fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
     let first = match after.filter(|after| *after >= prefix) {
@@ -329,6 +318,7 @@ impl Meta<'_> {
     pub(super) fn change_recipes(
         &self,
         by: &Actor,
+        fences: &[Fence],
         mut change: impl FnMut(&mut Recipes, u16) -> Result<Option<Vec<Action>>, StoreError>,
     ) -> Result<(), StoreError> {
         for _ in 0..TRIES {
@@ -339,7 +329,7 @@ impl Meta<'_> {
                 self.0.client.witnesses().begin_clocks()?;
             }
             // Whoever made the change before may have been stopped before this was done.
-            self.0.fence("recipes", version)?;
+            self.0.stamp(version)?;
             self.copy_recipes(&then.text)?;
             let Some(actions) = change(&mut recipes, next)? else {
                 return Ok(());
@@ -356,8 +346,8 @@ impl Meta<'_> {
                 recipes: recipes.0.into_iter().map(StoredRecipe::from).collect(),
             });
             let after = after.map_err(|why| self.0.damaged(why.to_string()))?;
-            if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
-                self.0.fence("recipes", version)?;
+            if self.apply(by, fences, &[], &actions, Some((&then.text, &after)))? {
+                self.0.stamp(version)?;
                 return self.copy_recipes(&after);
             }
         }
@@ -376,7 +366,7 @@ impl Meta<'_> {
     }
 
     /// Reads something of the catalogue as a whole, from a node that has its data still.
-    fn read_meta<T: FromRedisValue>(&self, command: Command) -> Result<T, StoreError> {
+    pub(super) fn read_meta<T: FromRedisValue>(&self, command: Command) -> Result<T, StoreError> {
         let mut answers = self.0.client.read_now(&[command, self.recipes_command()])?;
         self.recipes_in(answers.pop().unwrap_or_default())?;
         self.0.answer(answers.pop().unwrap_or_default())
@@ -418,22 +408,22 @@ impl Meta<'_> {
         self.read_meta(Command::new("HMGET", &rows, keys))
     }
 
-    /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
-    /// the recipes were still the first, and the lease still has the token.
+    /// Changes rows, and perhaps the recipes, from one text to another. Returns whether they were still the first.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if a lease has another token.
     pub(super) fn apply(
         &self,
         by: &Actor,
+        fences: &[Fence],
         changes: &[RowChange],
         actions: &[Action],
         recipes: Option<(&str, &str)>,
-        lease: Option<(&str, u64)>,
     ) -> Result<bool, StoreError> {
         let mut keys = ["recipes", "audit", "done", "leases"]
             .map(|name| self.0.keys.meta(name))
             .to_vec();
         let (before, after) = recipes.unwrap_or_default();
-        let lease = lease.map(|(name, fence)| (name, fence.to_string()));
-        let (lease, fence) = lease.unwrap_or_default();
         // A node that has lost them has lost everything else of the catalogue.
         let must_be_there = u8::from(self.last_recipes().is_stamped());
         let mut arguments: Vec<Vec<u8>> = [
@@ -441,13 +431,15 @@ impl Meta<'_> {
             &KEPT.to_string(),
             before,
             after,
-            lease,
-            &fence,
             &must_be_there.to_string(),
+            &fences.len().to_string(),
             &changes.len().to_string(),
         ]
         .map(|text| text.as_bytes().to_vec())
         .to_vec();
+        for Fence { lease, token } in fences {
+            arguments.extend([lease.clone(), token.to_string()].map(String::into_bytes));
+        }
         self.push_rows(changes, &mut keys, &mut arguments);
         let entries = actions.iter().map(|action| audited(by, action.clone()));
         arguments.extend(entries.map(String::into_bytes));
@@ -463,6 +455,9 @@ impl Meta<'_> {
         };
         match self.0.answer::<i64>(done.unwrap_or_default())? {
             -1 => Err(self.0.stamps().lost_recipes()),
+            -2 => Err(StoreError::Changed(
+                "what only one may change at a time".to_owned(),
+            )),
             done => Ok(done == 1),
         }
     }
@@ -489,88 +484,6 @@ impl Meta<'_> {
             arguments.push(key.clone());
             arguments.push(value.clone().unwrap_or_default());
         }
-    }
-
-    /// Reads entries of the audit log.
-    pub(super) fn audit(
-        &self,
-        from: AuditFrom,
-        limit: usize,
-    ) -> Result<Vec<AuditEntry>, StoreError> {
-        let first = match from {
-            AuditFrom::Behind(number) => number.saturating_add(1),
-            AuditFrom::Last => return self.entries("XREVRANGE", "+", "-", limit.min(1)),
-            AuditFrom::Time(time) => {
-                let Some(first) = self.entries_from(0, 1)?.pop() else {
-                    return Ok(Vec::new());
-                };
-                // Times increase with numbers, but for the clocks of several servers.
-                let (mut from, mut to) = (first.number, self.last_audited()?.saturating_add(1));
-                while from < to {
-                    let middle = from + (to - from) / 2;
-                    match self.entries_from(middle, 1)?.pop() {
-                        Some(entry) if entry.at < time => from = middle + 1,
-                        _ => to = middle,
-                    }
-                }
-                from
-            }
-        };
-        self.entries_from(first, limit)
-    }
-
-    fn entries_from(&self, first: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.entries("XRANGE", &first.to_string(), "+", limit)
-    }
-
-    fn entries(
-        &self,
-        command: &str,
-        first: &str,
-        last: &str,
-        limit: usize,
-    ) -> Result<Vec<AuditEntry>, StoreError> {
-        if limit == 0 {
-            return Ok(Vec::new());
-        }
-        let entries = self.raw_entries(command, first, last, limit)?;
-        let read = entries.into_iter().map(|(id, fields)| {
-            let number = id.split('-').next().and_then(|number| number.parse().ok());
-            let entry = fields
-                .get(1)
-                .and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
-            let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
-                return Err(self
-                    .0
-                    .damaged(format!("entry {id} of the audit log cannot be read")));
-            };
-            Ok(AuditEntry {
-                number,
-                at,
-                actor,
-                action,
-            })
-        });
-        read.collect()
-    }
-
-    fn raw_entries(
-        &self,
-        command: &str,
-        first: &str,
-        last: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Vec<String>)>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let range = (first, last, "COUNT", limit).to_redis_args();
-        self.read_meta(Command::new(command, &self.0.keys.meta("audit"), range))
-    }
-
-    /// The number of the last entry of the audit log, or 0, even if the entry cannot be read.
-    pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
-        let last = self.raw_entries("XREVRANGE", "+", "-", 1)?;
-        let id = last.first().and_then(|(id, _)| id.split('-').next());
-        Ok(id.and_then(|number| number.parse().ok()).unwrap_or(0))
     }
 
     /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which

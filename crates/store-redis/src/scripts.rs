@@ -32,6 +32,5 @@ scripts! {
     SEARCH = "search";
     SPEND = "spend";
     STAGE = "stage";
-    TAKE = "take";
     WITNESS = "witness";
 }

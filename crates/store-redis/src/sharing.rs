@@ -1,5 +1,6 @@
 //! What servers agree on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::command::Command;
@@ -7,25 +8,44 @@ use super::keys::SHARDS;
 use super::scripts::{FENCE, LEASE, SPEND};
 use super::{ClusterStore, Shared};
 use lapidary_store::{
-    Action, Actor, ClusterVitals, LeaseEnd, LeaseGrant, RowChange, Sharing, Spending, Spent,
-    StoreError,
+    ClusterVitals, LeaseEnd, LeaseGrant, Sharing, Spending, Spent, Store, StoreError,
 };
 
+/// How long shards know the token of a lease, in ms: longer than anyone goes on who was stopped.
+const FENCED: u64 = 7 * 24 * 3600 * 1000;
+
+/// A lease under which changes are made, and the token that it must have.
+#[derive(Debug, Clone)]
+pub(super) struct Fence {
+    pub(super) lease: String,
+    pub(super) token: u64,
+}
+
+impl Fence {
+    /// What a shard calls the token.
+    pub(super) fn name(lease: &str) -> String {
+        format!("fence:{lease}")
+    }
+}
+
 impl Shared {
-    /// Raises a version that changes of books must know: nobody can make one any more who knows an earlier one.
-    pub(super) fn fence(&self, name: &str, version: u64) -> Result<(), StoreError> {
-        // The version of the recipes is a stamp, which only a new catalogue may be given.
-        let must_exist = i32::from(name == "recipes" && version > 0).to_string();
-        let arguments = [version.to_string(), must_exist];
-        for (shard, done) in (0..SHARDS).zip(
-            self.client.write(
-                &(0..SHARDS)
-                    .map(|shard| {
-                        Command::script(&FENCE, &[self.keys.shard(shard, name)], &arguments)
-                    })
-                    .collect::<Vec<_>>(),
-            )?,
-        ) {
+    /// Raises the version of the recipes that changes of books must know: nobody can make one any more who knows an earlier one.
+    pub(super) fn stamp(&self, version: u64) -> Result<(), StoreError> {
+        // Only a new catalogue may be given its first.
+        self.raise("recipes", [version, u64::from(version > 0), 0])
+    }
+
+    /// Refuses changes of books under earlier tokens of a lease.
+    fn fence(&self, lease: &str, token: u64) -> Result<(), StoreError> {
+        self.raise(&Fence::name(lease), [token, 0, FENCED])
+    }
+
+    fn raise(&self, name: &str, arguments: [u64; 3]) -> Result<(), StoreError> {
+        let arguments = arguments.map(|number| number.to_string());
+        let shards = (0..SHARDS).map(|shard| self.keys.shard(shard, name));
+        let commands = shards.map(|key| Command::script(&FENCE, &[key], &arguments));
+        let raised = self.client.write(&commands.collect::<Vec<_>>())?;
+        for (shard, done) in (0..SHARDS).zip(raised) {
             if self.answer::<i64>(done)? == 0 {
                 return Err(self.stamps().lost(shard));
             }
@@ -59,30 +79,25 @@ impl Sharing for ClusterStore {
     }
 
     fn end_lease(&self, name: &str, holder: &str, end: LeaseEnd) -> Result<(), StoreError> {
-        let end = match end {
+        let time = match end {
             LeaseEnd::Done => 0,
             LeaseEnd::Abandoned => -1,
             LeaseEnd::Revoked => -2,
         };
-        self.shared
-            .write_one(self.shared.lease_command(name, holder, end))?;
-        self.shared.acknowledge(())
+        let shared = &self.shared;
+        let ended = shared.write_one(shared.lease_command(name, holder, time))?;
+        let (token, _): (u64, bool) = shared.answer(ended)?;
+        if end == LeaseEnd::Revoked {
+            shared.fence(name, token)?;
+        }
+        shared.acknowledge(())
     }
 
-    fn apply_under(
-        &self,
-        name: &str,
-        token: u64,
-        by: &Actor,
-        changes: &[RowChange],
-        actions: &[Action],
-    ) -> Result<bool, StoreError> {
-        let lease = Some((name, token));
-        let done = self
-            .shared
-            .meta()
-            .apply(by, changes, actions, None, lease)?;
-        self.shared.acknowledge(done)
+    fn under(&self, lease: &str, token: u64) -> Arc<dyn Store> {
+        let mut store = self.clone();
+        let lease = lease.to_owned();
+        store.fences.push(Fence { lease, token });
+        Arc::new(store)
     }
 
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError> {
@@ -113,8 +128,8 @@ impl Sharing for ClusterStore {
         })
     }
 
-    fn refuse_before(&self, turn: u64) -> Result<(), StoreError> {
-        self.shared.fence("turn", turn)?;
+    fn refuse_before(&self, lease: &str, token: u64) -> Result<(), StoreError> {
+        self.shared.fence(lease, token)?;
         self.shared.changes().empty_outboxes()?;
         self.shared.acknowledge(())
     }

@@ -15,8 +15,8 @@ use super::keys::slot;
 use super::*;
 use lapidary_common::description::Description;
 use lapidary_store::{
-    Administration as _, AuditFrom, BookNo, Condition, Limits, Rights, Sharing as _, Standing,
-    UNWATCHED,
+    Administration as _, AuditFrom, BookNo, Condition, LeaseEnd, Limits, Rights, Sharing as _,
+    Standing, UNWATCHED,
 };
 
 #[path = "../../../tests/common/cluster.rs"]
@@ -152,21 +152,15 @@ impl<'a> Change<'a> {
             .unwrap()
             .pop()
             .unwrap();
-        let plan = match new {
-            Some(new) => shared
-                .writing()
-                .plan_put(&Actor::Local, &recipes, new, &book)
-                .unwrap()(book),
-            None => shared
-                .writing()
-                .plan_removal(&Actor::Local, &recipes, book)
-                .unwrap()
-                .unwrap(),
+        let (writing, by) = (shared.writing(&[]), &Actor::Local);
+        let change = match new {
+            Some(new) => writing.plan_put(by, &recipes, new, &book).unwrap(),
+            None => writing.plan_removal(by, &recipes, &book).unwrap().unwrap(),
         };
         Self {
             shared,
             recipes,
-            plans: vec![plan],
+            plans: vec![Plan { book, change }],
             committed: Committed::default(),
         }
     }
@@ -178,10 +172,11 @@ impl<'a> Change<'a> {
             "stage" => self.shared.changes().stage(&self.plans),
             "add" => self.shared.changes().add(&self.plans).map(drop),
             "commit" => {
-                self.committed = self
-                    .shared
-                    .changes()
-                    .commit(&self.recipes, std::mem::take(&mut self.plans))?;
+                self.committed = self.shared.changes().commit(
+                    &self.recipes,
+                    &[],
+                    std::mem::take(&mut self.plans),
+                )?;
                 Ok(())
             }
             "tell" => self
@@ -216,7 +211,7 @@ fn expire(store: &ClusterStore) {
 /// Makes all doubts so old that a merge settles them, and merges.
 fn settle(store: &ClusterStore) {
     let shared = &store.shared;
-    for bucket in shared.writing().bucket_keys(0).unwrap() {
+    for bucket in shared.writing(&[]).bucket_keys(0).unwrap() {
         let all = shared.read_one(Command::bare("HGETALL", &bucket)).unwrap();
         for (field, value) in answer::<HashMap<Vec<u8>, Vec<u8>>>(shared.address(), all).unwrap() {
             if field.len() == 12 && value[0] == b'-' {
@@ -236,7 +231,7 @@ fn settle(store: &ClusterStore) {
 /// All fields of all buckets that are not lists.
 fn changes_left(store: &ClusterStore) -> usize {
     let shared = &store.shared;
-    let buckets = shared.writing().bucket_keys(0).unwrap();
+    let buckets = shared.writing(&[]).bucket_keys(0).unwrap();
     let reads: Vec<Command> = buckets
         .iter()
         .map(|bucket| Command::bare("HKEYS", bucket))
@@ -287,14 +282,19 @@ fn no_book_is_put_into_a_shard_without_its_data() {
         .pop()
         .unwrap();
     let of_book = locked.shard();
-    let plan = shared
-        .writing()
-        .plan_put(&Actor::Local, &recipes, new, &locked)
-        .unwrap()(locked);
+    let writing = shared.writing(&[]);
+    let change = writing.plan_put(&Actor::Local, &recipes, new, &locked);
+    let plan = Plan {
+        change: change.unwrap(),
+        book: locked,
+    };
     // As if it had been empty since before the lock.
     let stamp = shared.keys.shard(of_book, "recipes");
     shared.write_one(Command::bare("DEL", &stamp)).unwrap();
-    let refused = shared.changes().make(&recipes, vec![plan]).unwrap_err();
+    let refused = shared
+        .changes()
+        .make(&recipes, &[], vec![plan])
+        .unwrap_err();
     assert!(matches!(refused, StoreError::Emptied { .. }), "{refused:?}");
     shared
         .write_one(Command::new("SET", &stamp, recipes.version))
@@ -333,8 +333,8 @@ fn no_row_is_read_or_written_without_the_recipes() {
         store.page(Table::Sources, b"", None, 9).map(drop),
         store.apply(&Actor::Local, &[row("two")], &[]),
         store
-            .apply_under("lease", 1, &Actor::Local, &[row("two")], &[])
-            .map(drop),
+            .under("lease", 1)
+            .apply(&Actor::Local, &[row("two")], &[]),
     ];
     assert!(
         refused
@@ -369,7 +369,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
                 .collect(),
         )
         .unwrap();
-    let told = store.shared.meta().last_audited().unwrap();
+    let told = store.shared.audit_log().last().unwrap();
     // What is to be seen: how many of the old and of the new gems each book has.
     let has = |kind: &str, committed: bool| match (kind, committed) {
         ("added", false) | ("removed", true) => None,
@@ -460,7 +460,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     settle(&other);
     seen(&|last| last >= COMMIT);
     assert_eq!(
-        other.shared.meta().last_audited().unwrap(),
+        other.shared.audit_log().last().unwrap(),
         told + entries.len() as u64
     );
     other
@@ -477,20 +477,240 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     );
 }
 
+/// Nobody takes a change over that takes longer than a change may be left alone, and a refused one leaves no lock.
+#[test]
+fn a_change_that_takes_long_is_left_alone() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let by = &Actor::Local;
+    store.put(by, vec![book("a", 0..10)]).unwrap();
+    let slow = |record: &mut Record| {
+        sleep(Duration::from_secs(12));
+        other.shared.changes().sweep().unwrap();
+        record.description.title = Some("slow".to_owned());
+        Ok(())
+    };
+    let amended = store.amend(by, &key("a"), &mut { slow }).unwrap().unwrap();
+    assert_eq!(amended.description.title.as_deref(), Some("slow"));
+    let refused = |_: &mut Record| Err(StoreError::NotOffered);
+    assert!(store.amend(by, &key("a"), &mut { refused }).is_err());
+    // A record that cannot be read is found out with the lock, for a batch.
+    let at = store.snapshot().find(&key("a")).unwrap().unwrap();
+    let shared = &store.shared;
+    let record = shared.keys.book(keys::BookState::Present, at);
+    let read = Command::new("HGET", &record, "r");
+    let kept: String = shared.ask(read).unwrap();
+    let write = |text: &str| {
+        let write = Command::new("HSET", &record, ("r", text));
+        shared.write_one(write).unwrap();
+    };
+    write("?");
+    let batch = || vec![book("a", 1..10), book("b", 1..10), book("c", 1..10)];
+    let damaged = store.put(by, batch());
+    assert!(
+        matches!(damaged, Err(StoreError::Damaged { .. })),
+        "{damaged:?}"
+    );
+    write(&kept);
+    let since = Instant::now();
+    other.put(by, batch()).unwrap();
+    assert!(
+        since.elapsed() < Duration::from_secs(2),
+        "nothing is locked"
+    );
+}
+
+/// A change under a lease.
+type LeasedChange<'a> = (
+    &'a str,
+    Box<dyn Fn(&dyn Store) -> Result<(), StoreError> + 'a>,
+);
+
+/// One change of each kind, in an order in which each can be made.
+fn each_change(other: &ClusterStore) -> [LeasedChange<'_>; 9] {
+    let by = &Actor::Local;
+    let late = move || LateGems {
+        book: other.snapshot().find(&key("a")).unwrap().unwrap(),
+        digest: book("a", 0..10).record.digest,
+        gems: vec![PlacedGem {
+            gem: Gem(7),
+            place: None,
+        }],
+        fold: None,
+    };
+    [
+        (
+            "row",
+            Box::new(|of| of.apply(by, &[RowChange::put(Table::Jobs, "1", "{}")], &[])),
+        ),
+        (
+            "action",
+            Box::new(|of| {
+                let cancelled = lapidary_store::Action::JobCancelled { job: 1 };
+                of.apply(by, &[], &[cancelled])
+            }),
+        ),
+        (
+            "gems",
+            Box::new(move |of| of.add_gems(by, Recipe::released().name(), vec![late()])),
+        ),
+        (
+            "note",
+            Box::new(|of| {
+                let noted = of.amend(by, &key("a"), &mut |record| {
+                    record.description.title = Some("n".to_owned());
+                    Ok(())
+                });
+                noted.map(drop)
+            }),
+        ),
+        (
+            "replacement",
+            Box::new(|of| of.put(by, vec![book("a", 5..10)])),
+        ),
+        ("book", Box::new(|of| of.put(by, vec![book("b", 0..10)]))),
+        (
+            "removal",
+            Box::new(|of| {
+                let removed = of.remove(by, &[key("a")], &Condition::default());
+                removed.map(drop)
+            }),
+        ),
+        (
+            "state",
+            Box::new(|of| {
+                let set = of.set_recipe(by, Recipe::released().name(), RecipeState::Ready);
+                set.map(drop)
+            }),
+        ),
+        (
+            "dropped",
+            Box::new(|of| of.drop_recipe(by, Recipe::released().name(), UNWATCHED)),
+        ),
+    ]
+}
+
+/// Whoever was stopped for longer than its lease changes nothing afterwards.
+#[test]
+fn nothing_is_changed_under_a_lease_that_another_has() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let by = &Actor::Local;
+    store.put(by, vec![book("a", 0..10)]).unwrap();
+    store.add_recipe(by, &Recipe::released()).unwrap();
+    let lease = |of: &ClusterStore, holder| of.lease("work", holder, Duration::from_millis(100));
+    let [first, second] = [(&store, "one"), (&other, "two")].map(|(of, holder)| {
+        sleep(Duration::from_millis(200));
+        let token = lease(of, holder).unwrap().unwrap().token;
+        of.refuse_before("work", token).unwrap();
+        of.under("work", token)
+    });
+    let state = || {
+        let snapshot = other.snapshot();
+        let found = snapshot.find(&key("a")).unwrap();
+        let record = found.map(|book| snapshot.fetch(&[book]).unwrap());
+        let told = other.audit(AuditFrom::Behind(0), 999).unwrap().len();
+        let known = other.shared.meta().recipes().unwrap().text().to_owned();
+        let jobs = (&other as &dyn Store).table(Table::Jobs).unwrap();
+        (
+            record,
+            told,
+            known,
+            jobs,
+            tally(&other, 0..20),
+            states(&other),
+        )
+    };
+    for (what, change) in each_change(&other) {
+        let before = state();
+        let refused = change(&*first);
+        assert!(
+            matches!(refused, Err(StoreError::Changed(_))),
+            "{what}: {refused:?}"
+        );
+        assert_eq!(state(), before, "{what}");
+        change(&*second).unwrap();
+        assert_ne!(state(), before, "{what}");
+    }
+    other.end_lease("work", "-", LeaseEnd::Revoked).unwrap();
+    let before = state();
+    let refused = second.put(by, vec![book("c", 0..10)]);
+    assert!(
+        matches!(refused, Err(StoreError::Changed(_))),
+        "{refused:?}"
+    );
+    assert_eq!(state(), before, "it was revoked");
+}
+
+#[test]
+fn old_entries_of_the_audit_log_are_moved_and_read() {
+    const STEPS: u32 = 12;
+    const ENTRIES: u32 = 1000;
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let note = |of: &ClusterStore, step: u32| {
+        let jobs = step * ENTRIES..(step + 1) * ENTRIES;
+        let actions: Vec<_> = jobs
+            .map(|job| lapidary_store::Action::JobCancelled { job })
+            .collect();
+        of.apply(&Actor::Local, &[], &actions).unwrap();
+    };
+    let length = || {
+        let length = Command::bare("XLEN", &store.shared.keys.meta("audit"));
+        store.shared.ask::<u64>(length).unwrap()
+    };
+    (0..STEPS).for_each(|step| note(&store, step));
+    let all = other.audit(AuditFrom::Behind(0), usize::MAX).unwrap();
+    assert!(all.len() as u64 == length() && all.len() > 12_000);
+    // While two servers move them, a third adds some, and all are read.
+    scope(|scope| {
+        scope.spawn(|| store.shared.audit_log().move_old().unwrap());
+        scope.spawn(|| other.shared.audit_log().move_old().unwrap());
+        scope.spawn(|| note(&other, STEPS));
+        for _ in 0..20 {
+            let read = other.audit(AuditFrom::Behind(0), all.len()).unwrap();
+            assert!(read == all);
+        }
+    });
+    assert!(length() < 10_500, "{} are left in the stream", length());
+    for (from, limit) in [
+        (0, 3),
+        (1022, 3),
+        (1023, 1),
+        (2040, 2100),
+        (4000, 99_999),
+        (12_500, 9),
+    ] {
+        let read = other.audit(AuditFrom::Behind(from), limit).unwrap();
+        let numbers = read.iter().map(|entry| entry.number);
+        let end = (from + limit as u64).min(all.len() as u64 + u64::from(ENTRIES));
+        assert!(numbers.eq(from + 1..=end), "{limit} from {from}");
+    }
+    for entry in [&all[0], &all[1500], &all[11_999]] {
+        let read = other.audit(AuditFrom::Time(entry.at), 1).unwrap();
+        assert_eq!(read[0].at, entry.at);
+        assert!(read[0].number <= entry.number);
+    }
+    assert_eq!(other.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+}
+
 /// The gate learns from the audit log what others have added.
 #[test]
 fn what_was_stored_in_an_abandoned_turn_is_in_the_audit_log() {
     let Some([store, other]) = servers() else {
         return;
     };
-    let told = store.shared.meta().last_audited().unwrap();
+    let told = store.shared.audit_log().last().unwrap();
     let mut change = Change::begin(&store, "a", Some(book("a", 0..10)));
     STEPS[..=COMMIT]
         .iter()
         .for_each(|step| change.step(step).unwrap());
     let entries = || other.audit(AuditFrom::Behind(told), 9).unwrap().len();
     assert_eq!(entries(), 0);
-    other.refuse_before(1).unwrap();
+    other.refuse_before("gate", 1).unwrap();
     assert_eq!(entries(), 1);
 }
 
@@ -555,7 +775,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
             [true]
         );
         settle(&store);
-        assert!(store.shared.writing().bucket_keys(0).unwrap().is_empty());
+        assert!(store.shared.writing(&[]).bucket_keys(0).unwrap().is_empty());
     }
 }
 
@@ -569,7 +789,7 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
     settle(&store);
     let mut change = Change::begin(&other, "1", Some(book("1", 5..15)));
     let (removed, generation): (Posts, i64) = (
-        change.plans[0].removed.clone(),
+        change.plans[0].change.removed.clone(),
         change.plans[0].book.generation,
     );
     for step in STEPS {
@@ -631,7 +851,7 @@ fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
     store.add_recipe(&Actor::Local, &released).unwrap();
     let plans = std::mem::take(&mut change.plans);
     assert!(matches!(
-        other.shared.changes().make(&change.recipes, plans),
+        other.shared.changes().make(&change.recipes, &[], plans),
         Err(StoreError::Changed(_))
     ));
     assert_eq!(tally(&store, 0..10), Default::default());
@@ -676,7 +896,7 @@ fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
         .unwrap();
     let plans = std::mem::take(&mut change.plans);
     assert!(matches!(
-        other.shared.changes().make(&change.recipes, plans),
+        other.shared.changes().make(&change.recipes, &[], plans),
         Err(StoreError::Changed(_))
     ));
     assert_eq!(other.snapshot().find(&key("2")).unwrap(), None);
@@ -734,7 +954,7 @@ fn a_recipe_that_is_being_dropped_hides_no_book() {
     let before = [(); 4].map(|()| other.snapshot());
     store
         .shared
-        .writing()
+        .writing(&[])
         .set_recipe(&Actor::Local, released.name(), RecipeState::Hidden)
         .unwrap();
     assert_eq!(found(&*before[0]).unwrap(), BOOKS);
@@ -786,8 +1006,8 @@ fn a_check_does_not_believe_recipes_that_were_changed() {
     // Before this server has seen the recipe, and whenever another one has changed the recipes since.
     let other = ClusterStore {
         shared: unaware(&other),
-        stop: None,
-        sweeper: None,
+        fences: Vec::new(),
+        _sweeper: Arc::default(),
     };
     assert!(unconfirmed(&other).known_recipes().0.is_empty());
     for change in ["add", "ready", "drop"] {
@@ -828,8 +1048,8 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
     // Without anyone who looks around meanwhile.
     let store = ClusterStore {
         shared: unaware(&store),
-        stop: None,
-        sweeper: None,
+        fences: Vec::new(),
+        _sweeper: Arc::default(),
     };
     store.shared.meta().recipes().unwrap();
     store.shared.numbering().learn_all_owners().unwrap();

@@ -6,12 +6,14 @@ use hashbrown::HashSet;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::Shared;
+use super::audit::audited;
 use super::buckets::Posts;
-use super::change::{ChangeKind, Plan, without};
+use super::change::{BookChange, ChangeKind, Plan, without};
 use super::command::Command;
 use super::intent::{Locked, Old};
 use super::keys::{TEXT, fold_field, gem_field};
-use super::meta::{RecipesThen, audited};
+use super::meta::RecipesThen;
+use super::sharing::Fence;
 use super::snapshot::ClusterSnapshot;
 use lapidary_store::change::{
     amended, audited as told, keep_amendments, last_of_each_key, make_distinct,
@@ -50,13 +52,13 @@ fn complete(book: &mut NewBook, recipes: &Recipes) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What a store writes: recipes and books.
-pub(super) struct Writing<'s>(pub(super) &'s Shared);
+/// What a store writes under leases: recipes and books.
+pub(super) struct Writing<'s>(pub(super) &'s Shared, pub(super) &'s [Fence]);
 
 impl Writing<'_> {
     pub(super) fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
         let meta = self.0.meta();
-        meta.change_recipes(by, |recipes, next| recipes.add(recipe, next))
+        meta.change_recipes(by, self.1, |recipes, next| recipes.add(recipe, next))
     }
 
     pub(super) fn set_recipe(
@@ -68,14 +70,14 @@ impl Writing<'_> {
         let (meta, mut without) = (self.0.meta(), 0);
         if let RecipeState::Default { anyway } = state {
             // Books that were added without knowing the recipe are counted: no more can be, and all are in the totals.
-            meta.change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
+            meta.change_recipes(by, self.1, |recipes, _| recipes.staying(name).map(|_| None))?;
             self.0.changes().sweep()?;
             without = ClusterSnapshot::new(self.0).coverage(name)?.lacking();
             if without > 0 && !anyway {
                 return Ok(without);
             }
         }
-        meta.change_recipes(by, |recipes, _| recipes.set(name, state))?;
+        meta.change_recipes(by, self.1, |recipes, _| recipes.set(name, state))?;
         Ok(without)
     }
 
@@ -109,7 +111,7 @@ impl Writing<'_> {
             let unlink: Vec<Command> = key.iter().map(|key| Command::bare("UNLINK", key)).collect();
             self.0.client.write_loosely(&unlink)?;
         }
-        self.0.meta().change_recipes(by, |recipes, _| {
+        self.0.meta().change_recipes(by, self.1, |recipes, _| {
             recipes.0.retain(|known| known.number != recipe.number);
             Ok(Some(Vec::new()))
         })
@@ -122,9 +124,46 @@ impl Writing<'_> {
         recipe: &KnownRecipe,
         keys: &[BookKey],
     ) -> Result<(), StoreError> {
-        let locked = self.0.intents().lock(recipes, keys, false)?.into_iter();
-        let plans = locked.filter_map(|book| plan_strip(book, recipe));
-        self.0.changes().make(recipes, plans.collect())
+        self.change(recipes, keys, false, |book| Ok(plan_strip(book, recipe)))
+    }
+
+    /// Locks books, all or none, and makes the changes that `plan` says. If it fails, nothing is changed.
+    fn change(
+        &self,
+        recipes: &RecipesThen,
+        keys: &[BookKey],
+        create: bool,
+        plan: impl FnMut(&Locked) -> Result<Option<BookChange>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let locked = self.0.intents().lock(recipes, keys, create)?;
+        self.0
+            .intents()
+            .keep_during(locked, |locked| self.change_locked(recipes, locked, plan))
+    }
+
+    fn change_locked(
+        &self,
+        recipes: &RecipesThen,
+        locked: Vec<Locked>,
+        mut plan: impl FnMut(&Locked) -> Result<Option<BookChange>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let changes: Result<Vec<_>, _> = locked.iter().map(&mut plan).collect();
+        let changes = match changes {
+            Ok(changes) => changes,
+            Err(refused) => {
+                self.0.intents().end(&locked)?;
+                return Err(refused);
+            }
+        };
+        let (mut plans, mut unchanged) = (Vec::new(), Vec::new());
+        for (book, change) in locked.into_iter().zip(changes) {
+            match change {
+                Some(change) => plans.push(Plan { book, change }),
+                None => unchanged.push(book),
+            }
+        }
+        self.0.intents().end(&unchanged)?;
+        self.0.changes().make(recipes, self.1, plans)
     }
 
     /// The keys of all buckets of a recipe.
@@ -160,32 +199,17 @@ impl Writing<'_> {
         let mut books = last_of_each_key(books);
         for book in &mut books {
             complete(book, &recipes)?;
+            book.has_all(recipes.shown().map(Recipe::name))?;
         }
-        books
-            .iter()
-            .try_for_each(|book| book.has_all(recipes.shown().map(Recipe::name)))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
-        let locked = self.0.intents().lock(&recipes, &keys, true)?;
-        let allowed = locked
-            .iter()
-            .zip(&books)
-            .try_for_each(|(locked, book)| may_replace(locked, book, &recipes));
-        let plans: Result<Vec<_>, _> = allowed.and_then(|()| {
-            let books = books.into_iter().zip(&locked);
-            books
-                .map(|(book, locked)| self.plan_put(by, &recipes, book, locked))
-                .collect()
-        });
-        match plans {
-            Ok(plans) => {
-                let plans = plans.into_iter().zip(locked).map(|(plan, book)| plan(book));
-                self.0.changes().make(&recipes, plans.collect())
-            }
-            Err(refused) => {
-                self.0.intents().end(&locked)?;
-                Err(refused)
-            }
-        }
+        let mut books: HashMap<BookKey, NewBook> = keys.iter().cloned().zip(books).collect();
+        self.change(&recipes, &keys, true, |locked| {
+            let Some(book) = books.remove(&locked.key) else {
+                return Ok(None);
+            };
+            may_replace(locked, &book, &recipes)?;
+            self.plan_put(by, &recipes, book, locked).map(Some)
+        })
     }
 
     /// Plans to store a book.
@@ -195,13 +219,12 @@ impl Writing<'_> {
         recipes: &Recipes,
         book: NewBook,
         locked: &Locked,
-    ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
+    ) -> Result<BookChange, StoreError> {
         let NewBook {
             mut record,
             gems,
             folds,
             text,
-            turn,
             fills,
             ..
         } = book;
@@ -217,23 +240,18 @@ impl Writing<'_> {
         let (changes, number) = (self.0.changes(), locked.number);
         let has = changes.new_posts(recipes, number, &record, &gems)?;
         let had = changes.posts(recipes, number, old)?;
-        let (added, removed) = (without(has.clone(), &had), without(had, &has));
         let action = if old.is_some() {
             Action::Replaced
         } else {
             Action::Added
         };
-        let audit = vec![audited(by, action(told(&record)))];
-        let records = [old.map(|old| old.record.clone()), Some(record)];
-        Ok(move |book| Plan {
-            book,
+        Ok(BookChange {
             kind: ChangeKind::Replace,
             fields,
-            added,
-            removed,
-            records,
-            audit,
-            turn,
+            added: without(has.clone(), &had),
+            removed: without(had, &has),
+            audit: vec![audited(by, action(told(&record)))],
+            records: [old.map(|old| old.record.clone()), Some(record)],
         })
     }
 
@@ -245,25 +263,14 @@ impl Writing<'_> {
     ) -> Result<Vec<bool>, StoreError> {
         let recipes = self.0.meta().recipes()?;
         let distinct: BTreeSet<BookKey> = keys.iter().cloned().collect();
-        let locked =
-            self.0
-                .intents()
-                .lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
-        let mut present = locked
-            .iter()
-            .filter_map(|book| Some((book, book.old.as_ref()?)));
-        if let Err(refused) =
-            present.try_for_each(|(book, old)| condition.holds(&book.key, Some(&old.record)))
-        {
-            self.0.intents().end(&locked)?;
-            return Err(refused);
-        }
-        let there: BTreeSet<BookKey> = locked.iter().map(|book| book.key.clone()).collect();
-        let mut plans = Vec::new();
-        for book in locked {
-            plans.extend(self.plan_removal(by, &recipes, book)?);
-        }
-        self.0.changes().make(&recipes, plans)?;
+        let mut there = BTreeSet::new();
+        self.change(&recipes, &Vec::from_iter(distinct), false, |book| {
+            if let Some(old) = &book.old {
+                condition.holds(&book.key, Some(&old.record))?;
+            }
+            there.insert(book.key.clone());
+            self.plan_removal(by, &recipes, book)
+        })?;
         Ok(keys.iter().map(|key| there.contains(key)).collect())
     }
 
@@ -272,23 +279,18 @@ impl Writing<'_> {
         &self,
         by: &Actor,
         recipes: &Recipes,
-        mut book: Locked,
-    ) -> Result<Option<Plan>, StoreError> {
-        let Some(old) = book.old.take() else {
+        book: &Locked,
+    ) -> Result<Option<BookChange>, StoreError> {
+        let Some(old) = &book.old else {
             return Ok(None);
         };
-        let removed = self.0.changes().posts(recipes, book.number, Some(&old))?;
-        let audit = vec![audited(by, Action::Removed(told(&old.record)))];
-        let (fields, added, records) = (Vec::new(), Posts::new(), [Some(old.record), None]);
-        Ok(Some(Plan {
-            book,
+        Ok(Some(BookChange {
             kind: ChangeKind::Remove,
-            fields,
-            added,
-            removed,
-            records,
-            audit,
-            turn: None,
+            fields: Vec::new(),
+            added: Posts::new(),
+            removed: self.0.changes().posts(recipes, book.number, Some(old))?,
+            audit: vec![audited(by, Action::Removed(told(&old.record)))],
+            records: [Some(old.record.clone()), None],
         }))
     }
 
@@ -299,47 +301,16 @@ impl Writing<'_> {
         change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
         let recipes = self.0.meta().recipes()?;
-        let mut locked = self
-            .0
-            .intents()
-            .lock(&recipes, std::slice::from_ref(key), false)?;
-        let Some(mut book) = locked.pop() else {
-            return Ok(None);
-        };
-        let Some(Old { record: old, .. }) = book.old.take() else {
-            return Ok(None);
-        };
-        let new = match amended(&old, change) {
-            Ok(new) => new,
-            Err(refused) => {
-                self.0.intents().end(&[book])?;
-                return Err(refused);
-            }
-        };
-        let changes = Amended::between(&old, &new);
-        let audit = vec![audited(
-            by,
-            Action::Amended(AuditedBook {
-                changes,
-                ..told(&new)
-            }),
-        )];
-        let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);
-        let (added, removed) = (Posts::new(), Posts::new());
-        self.0.changes().make(
-            &recipes,
-            vec![Plan {
-                book,
-                kind: ChangeKind::Patch,
-                fields,
-                added,
-                removed,
-                records,
-                audit,
-                turn: None,
-            }],
-        )?;
-        Ok(Some(new))
+        let mut new = None;
+        self.change(&recipes, std::slice::from_ref(key), false, |book| {
+            let Some(Old { record: old, .. }) = &book.old else {
+                return Ok(None);
+            };
+            let record = amended(old, change)?;
+            new = Some(record.clone());
+            Ok(Some(plan_amendment(by, old, record)))
+        })?;
+        Ok(new)
     }
 
     pub(super) fn add_gems(
@@ -351,19 +322,15 @@ impl Writing<'_> {
         let recipe = recipes.staying(name)?;
         let mut late = self.acceptable(recipe, books)?;
         let keys: Vec<BookKey> = late.keys().cloned().collect();
-        let (mut plans, mut unchanged) = (Vec::new(), Vec::new());
-        for mut book in self.0.intents().lock(&recipes, &keys, false)? {
-            let (Some(late), Some(old)) = (late.remove(&book.key), book.old.take()) else {
-                continue;
+        self.change(&recipes, &keys, false, |book| {
+            let (Some(late), Some(old)) = (late.remove(&book.key), &book.old) else {
+                return Ok(None);
             };
-            if late.book == book.number && accepts(&old.record, name, &late) {
-                plans.push(self.plan_gems(&recipes, recipe, book, old, late)?);
-            } else {
-                unchanged.push(book);
+            if late.book != book.number || !accepts(&old.record, name, &late) {
+                return Ok(None);
             }
-        }
-        self.0.intents().end(&unchanged)?;
-        self.0.changes().make(&recipes, plans)
+            self.plan_gems(&recipes, recipe, old, late).map(Some)
+        })
     }
 
     /// The gems of books that have none of the recipe, and still the text that the gems are of.
@@ -389,10 +356,9 @@ impl Writing<'_> {
         &self,
         recipes: &Recipes,
         recipe: &KnownRecipe,
-        book: Locked,
-        old: Old,
+        old: &Old,
         late: LateGems,
-    ) -> Result<Plan, StoreError> {
+    ) -> Result<BookChange, StoreError> {
         let name = recipe.name();
         let mut record = old.record.clone();
         record.gems.insert(name.clone(), late.gems.len() as u32);
@@ -402,23 +368,41 @@ impl Writing<'_> {
             fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
         }
         let gems = BTreeMap::from([(name.clone(), late.gems)]);
-        let had = self.0.changes().posts(recipes, book.number, Some(&old))?;
-        let added = without(
-            self.0
-                .changes()
-                .new_posts(recipes, book.number, &record, &gems)?,
-            &had,
-        );
-        Ok(Plan {
-            book,
+        let changes = self.0.changes();
+        let had = changes.posts(recipes, late.book, Some(old))?;
+        let has = changes.new_posts(recipes, late.book, &record, &gems)?;
+        Ok(BookChange {
             kind: ChangeKind::Patch,
             fields,
-            added,
+            added: without(has, &had),
             removed: Posts::new(),
-            records: [Some(old.record), Some(record)],
+            records: [Some(old.record.clone()), Some(record)],
             audit: Vec::new(),
-            turn: None,
         })
+    }
+}
+
+/// The change of what is said of a book.
+fn plan_amendment(by: &Actor, old: &Record, new: Record) -> BookChange {
+    let book = AuditedBook {
+        changes: Amended::between(old, &new),
+        ..told(&new)
+    };
+    BookChange {
+        audit: vec![audited(by, Action::Amended(book))],
+        ..patch(vec![json(&new)], old, new)
+    }
+}
+
+/// A change of fields that changes no postings.
+fn patch(fields: Vec<(Vec<u8>, Vec<u8>)>, old: &Record, new: Record) -> BookChange {
+    BookChange {
+        kind: ChangeKind::Patch,
+        fields,
+        added: Posts::new(),
+        removed: Posts::new(),
+        records: [Some(old.clone()), Some(new)],
+        audit: Vec::new(),
     }
 }
 
@@ -458,21 +442,12 @@ fn push_content(
 }
 
 /// Plans to remove a recipe from a book, if that is there.
-fn plan_strip(mut book: Locked, recipe: &KnownRecipe) -> Option<Plan> {
-    let old = book.old.take()?;
-    let mut record = old.record.clone();
+fn plan_strip(book: &Locked, recipe: &KnownRecipe) -> Option<BookChange> {
+    let old = &book.old.as_ref()?.record;
+    let mut record = old.clone();
     record.gems.remove(recipe.name());
     let field = [b"-", gem_field(recipe.number).as_slice()].concat();
-    Some(Plan {
-        book,
-        kind: ChangeKind::Patch,
-        fields: vec![json(&record), (field, Vec::new())],
-        added: Posts::new(),
-        removed: Posts::new(),
-        records: [Some(old.record), Some(record)],
-        audit: Vec::new(),
-        turn: None,
-    })
+    Some(patch(vec![json(&record), (field, Vec::new())], old, record))
 }
 
 /// The command that reads a page of the keys that match a pattern.

@@ -201,8 +201,6 @@ pub struct NewBook {
     pub allow_empty: bool,
     /// Whether it has gems of all recipes that the store had when they were computed, because they are those of a text.
     pub complete: bool,
-    /// The turn that it was checked in, if it may be stored only then ([`Sharing::refuse_before`](super::Sharing::refuse_before)).
-    pub turn: Option<u64>,
     /// What must be true of the book that it replaces.
     pub condition: Condition,
     /// Whether it fills a catalogue that nobody reads before [`Store::finish_filling`](super::Store::finish_filling). An
@@ -221,7 +219,6 @@ impl NewBook {
             text: None,
             allow_empty,
             complete: false,
-            turn: None,
             condition: Condition::default(),
             fills: false,
         }

@@ -1,8 +1,9 @@
 //! What processes agree on that share a store.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Action, Actor, ClusterVitals, RowChange, StoreError};
+use super::{ClusterVitals, Store, StoreError};
 
 /// The right to do what only one may do at a time, until it ends or is not renewed in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,26 +59,19 @@ pub trait Sharing: Send + Sync {
         time: Duration,
     ) -> Result<Option<LeaseGrant>, StoreError>;
 
-    /// Ends a lease before its time.
+    /// Ends a lease before its time. Once one is revoked, its holder changes nothing any more.
     fn end_lease(&self, name: &str, holder: &str, end: LeaseEnd) -> Result<(), StoreError>;
 
-    /// Changes rows and appends entries to the audit log, in one step, if the lease still has this token. Returns whether it
-    /// has.
-    fn apply_under(
-        &self,
-        name: &str,
-        token: u64,
-        by: &Actor,
-        changes: &[RowChange],
-        actions: &[Action],
-    ) -> Result<bool, StoreError>;
+    /// The same store, whose changes fail with [`StoreError::Changed`] once the lease has another token. Changes of books do
+    /// so once [`refuse_before`](Self::refuse_before) was told of the other.
+    fn under(&self, lease: &str, token: u64) -> Arc<dyn Store>;
 
     /// Counts what `who` uses, for all processes together. What was counted last may be lost when a node fails.
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError>;
 
-    /// Refuses from now on books of earlier turns ([`NewBook::turn`](super::NewBook::turn)), wherever they are on their way.
-    /// Those that were stored before are in the audit log when this returns.
-    fn refuse_before(&self, turn: u64) -> Result<(), StoreError>;
+    /// Refuses from now on changes of books [under](Self::under) earlier tokens of the lease, wherever they are on their way.
+    /// Those that were made before are in the audit log when this returns.
+    fn refuse_before(&self, lease: &str, token: u64) -> Result<(), StoreError>;
 
     /// Returns what an administrator monitors of the servers that the store is on, as far as they answer.
     fn vitals(&self) -> Result<ClusterVitals, StoreError>;

@@ -1,6 +1,7 @@
 //! The right to do what only one may do at a time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,8 @@ pub struct Lease {
     /// Names this lease, not the process: whoever takes it next, here or elsewhere, is another holder.
     holder: String,
     grant: Option<LeaseGrant>,
-    end: LeaseEnd,
+    /// Whether something that was done under it may still happen after its end.
+    open: AtomicBool,
 }
 
 impl Lease {
@@ -40,7 +42,7 @@ impl Lease {
             name: name.to_owned(),
             holder,
             grant,
-            end: LeaseEnd::Done,
+            open: AtomicBool::new(false),
         }))
     }
 
@@ -55,7 +57,9 @@ impl Lease {
                 return Ok(lease);
             }
             if since.elapsed() > PATIENCE {
-                return Err(is_over(name));
+                return Err(StoreError::Changed(format!(
+                    "what only one may change at a time ({name})"
+                )));
             }
             sleep(PAUSE);
         }
@@ -74,12 +78,29 @@ impl Lease {
     }
 
     /// Says whether something that was done under it may still happen after its end.
-    pub fn is_open(&mut self, open: bool) {
-        self.end = if open {
-            LeaseEnd::Abandoned
-        } else {
-            LeaseEnd::Done
+    pub fn is_open(&self, open: bool) {
+        self.open.store(open, Ordering::Relaxed);
+    }
+
+    /// Keeps what was done under it before from happening any more.
+    pub fn refuse_former(&self) -> Result<(), StoreError> {
+        let (Some(sharing), Some(token)) = (self.store.sharing(), self.token()) else {
+            return Ok(());
         };
+        // If this fails, whoever has it next must know.
+        self.is_open(true);
+        sharing.refuse_before(&self.name, token)?;
+        self.is_open(false);
+        Ok(())
+    }
+
+    /// The same store, which is changed only while this is held.
+    #[must_use]
+    pub fn guard(&self, store: &Arc<dyn Store>) -> Arc<dyn Store> {
+        match (store.sharing(), self.token()) {
+            (Some(sharing), Some(token)) => sharing.under(&self.name, token),
+            _ => Arc::clone(store),
+        }
     }
 
     /// Renews it. Returns whether it is still held.
@@ -93,7 +114,10 @@ impl Lease {
 
     /// Changes rows in one step, if it is still held. Returns whether it is.
     pub fn apply(&self, changes: &[RowChange]) -> Result<bool, StoreError> {
-        self.apply_by(&Actor::Local, changes, &[])
+        match self.apply_noting(&Actor::Local, changes, &[]) {
+            Err(StoreError::Changed(_)) => Ok(false),
+            applied => applied.map(|()| true),
+        }
     }
 
     /// Changes rows and appends entries to the audit log, in one step.
@@ -106,24 +130,7 @@ impl Lease {
         changes: &[RowChange],
         actions: &[Action],
     ) -> Result<(), StoreError> {
-        if self.apply_by(by, changes, actions)? {
-            return Ok(());
-        }
-        Err(is_over(&self.name))
-    }
-
-    fn apply_by(
-        &self,
-        by: &Actor,
-        changes: &[RowChange],
-        actions: &[Action],
-    ) -> Result<bool, StoreError> {
-        match (self.store.sharing(), self.grant) {
-            (Some(sharing), Some(LeaseGrant { token, .. })) => {
-                sharing.apply_under(&self.name, token, by, changes, actions)
-            }
-            _ => self.store.apply(by, changes, actions).map(|()| true),
-        }
+        self.guard(&self.store).apply(by, changes, actions)
     }
 }
 
@@ -132,15 +139,16 @@ impl Drop for Lease {
         let Some(sharing) = self.store.sharing() else {
             return;
         };
-        if let Err(error) = sharing.end_lease(&self.name, &self.holder, self.end) {
+        let end = if self.open.load(Ordering::Relaxed) {
+            LeaseEnd::Abandoned
+        } else {
+            LeaseEnd::Done
+        };
+        if let Err(error) = sharing.end_lease(&self.name, &self.holder, end) {
             tracing::warn!(
                 "others wait some seconds for the lease of '{}': {error}",
                 self.name
             );
         }
     }
-}
-
-fn is_over(name: &str) -> StoreError {
-    StoreError::Changed(format!("what only one may change at a time ({name})"))
 }

@@ -19,7 +19,7 @@
 //! assert!(runner.begin("tidying")?.is_none());
 //! let change = [RowChange::put(Table::Folds, "", "")];
 //! assert!(work.apply(&change)?);
-//! runner.revoke("tidying");
+//! runner.revoke("tidying")?;
 //! assert!(!work.apply(&change)?, "it is no longer ours");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -108,17 +108,14 @@ impl Runner {
         }
     }
 
-    /// Cancels work, wherever it is done. Once this returns, it changes no rows any more.
-    pub fn revoke(&self, name: &str) {
+    /// Cancels work, wherever it is done. Once this returns, it changes nothing any more.
+    pub fn revoke(&self, name: &str) -> Result<(), StoreError> {
         if let Some(stop) = self.stop_of(name) {
             stop.drop_it();
         }
-        let Some(sharing) = self.store.sharing() else {
-            return;
-        };
-        if let Err(error) = sharing.end_lease(name, "-", LeaseEnd::Revoked) {
-            tracing::warn!("the lease of '{name}' ends only in some seconds: {error}");
-        }
+        self.store.sharing().map_or(Ok(()), |sharing| {
+            sharing.end_lease(name, "-", LeaseEnd::Revoked)
+        })
     }
 
     fn stop_of(&self, name: &str) -> Option<Arc<StopSignal>> {
@@ -239,6 +236,12 @@ impl LeasedWork {
     #[must_use]
     pub fn stop(&self) -> &Arc<StopSignal> {
         &self.entry.stop
+    }
+
+    /// The same store, which is changed only while the lease is held. What former holders change is refused from now on.
+    pub fn guard(&self, store: &Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
+        self.lease.refuse_former()?;
+        Ok(self.lease.guard(store))
     }
 
     /// Changes rows in one step. Returns whether it did; not if the work was cancelled or goes on elsewhere, and then it never

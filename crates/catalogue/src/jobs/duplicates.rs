@@ -465,7 +465,7 @@ mod tests {
         };
         let row = |kind: u8| put(Table::Duplicates, key(1, kind, 0), &Vec::<Pair<u32>>::new());
         work.apply(&[row(PAIRS)]).expect("it has the lease");
-        other.runner().revoke(&lease_of(1));
+        other.runner().revoke(&lease_of(1)).expect("a store");
         let _others = other
             .runner()
             .begin(&lease_of(1))

@@ -361,7 +361,7 @@ impl Jobs<Editor<'_>> {
         if !kept.is_running() {
             return Err(kept.has_ended());
         }
-        self.0.runner.revoke(&lease_of(id));
+        self.0.runner.revoke(&lease_of(id))?;
         // From here on, nobody stores anything else of it. It may have ended just before.
         let kept = self.stored_job(id)?;
         if !kept.is_running() {
@@ -387,13 +387,13 @@ impl Jobs<Editor<'_>> {
             || {},
             || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress))),
         );
-        let mut job = lock(begun);
+        let job = lock(begun).clone();
         let ended = match ended {
-            Ok(Ok(result)) => job.clone().done(result),
+            Ok(Ok(result)) => job.done(result),
             // It resumes at the next start.
-            Ok(Err(_)) if self.0.runner.is_stopping() => job.clone(),
-            Ok(Err(error)) => job.clone().failed(error.to_string()),
-            Err(_) => job.clone().failed("internal error; see the log".to_owned()),
+            Ok(Err(_)) if self.0.runner.is_stopping() => job,
+            Ok(Err(error)) => job.failed(error.to_string()),
+            Err(_) => job.failed("internal error; see the log".to_owned()),
         };
         let Job {
             id, task, state, ..
@@ -415,7 +415,7 @@ impl Jobs<Editor<'_>> {
         } else {
             tracing::info!("job {id} ({kind}): {state}");
         }
-        *job = ended;
+        *lock(begun) = ended;
     }
 
     fn perform(
@@ -423,6 +423,7 @@ impl Jobs<Editor<'_>> {
         job: &StoredJob,
         work: &JobProgress<'_>,
     ) -> Result<JobResult, CatalogueError> {
+        let under = Jobs(self.0.under(work.work)?);
         let watch: Watch<'_> = &|done, total| work.step(done, total);
         Ok(match &job.job.task {
             Task::Reindex {
@@ -437,10 +438,10 @@ impl Jobs<Editor<'_>> {
                     drop_old: *drop_old,
                     allow_missing: *allow_missing,
                 };
-                JobResult::Reindexed(self.reindex(&reindex, job, work)?)
+                JobResult::Reindexed(under.reindex(&reindex, job, work)?)
             }
             Task::DropRecipe { recipe } => {
-                self.drop_recipe(recipe, work)?;
+                under.drop_recipe(recipe, work)?;
                 let dropped = recipe.clone();
                 JobResult::Dropped(Dropped { dropped })
             }
@@ -559,11 +560,12 @@ impl JobProgress<'_> {
         now: bool,
         change: impl FnOnce(&mut StoredJob),
     ) -> Result<(), CatalogueError> {
-        let mut job = lock(self.job);
-        change(&mut job);
+        change(&mut lock(self.job));
         let mut saved = lock(&self.saved);
         if now || saved.elapsed() >= SAVED_EVERY {
-            self.apply(&[row(&job)])?;
+            // Whoever lists jobs does not wait for the store.
+            let job = row(&lock(self.job));
+            self.apply(&[job])?;
             *saved = Instant::now();
         }
         Ok(())

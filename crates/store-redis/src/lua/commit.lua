@@ -1,26 +1,30 @@
 -- Makes a prepared change visible, all of it at once.
--- KEYS: intents, ids, numbers, book, next state, former state, outbox, version of the recipes, turn; the terms it loses,
---       the terms it gets
+-- KEYS: intents, ids, numbers, book, next state, former state, outbox, version of the recipes; the fences of leases;
+--       the terms it loses, the terms it gets
 -- ARGV: book, token, how long the rest may take in ms, `replace`, `patch` or `remove`, member in the ids, number,
 --       member in the terms, how many terms it loses, entry for the outbox, version of the recipes that it was planned with,
---       turn that it was checked in (nothing: none)
--- Returns the number of the entry; 0 if another server has taken over; -1 if the recipes have changed, or the turn is over;
+--       number of leases, and their tokens
+-- Returns the number of the entry; 0 if another server has taken over; -1 if the recipes have changed, or a lease has;
 -- -2 if the version of the recipes is gone, and so the data of the shard.
 local intent = redis.call('HGET', KEYS[1], ARGV[1])
 if not intent or string.sub(intent, 1, 32) ~= ARGV[2] then
     return 0
 end
 local generation, phase, number, entry = string.match(intent, '^%x+ %d+ (%d+) (%a) (%d+) (%d+)')
-local time = redis.call('TIME')
+local time, leases = redis.call('TIME'), tonumber(ARGV[11])
 local deadline = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
 if phase == 'a' then
     local version = redis.call('GET', KEYS[8])
     if not version and tonumber(ARGV[10]) > 0 then
         return -2
     end
-    if tonumber(version or '0') > tonumber(ARGV[10])
-        or ARGV[11] ~= '' and tonumber(redis.call('GET', KEYS[9]) or '0') > tonumber(ARGV[11]) then
+    if tonumber(version or '0') > tonumber(ARGV[10]) then
         return -1
+    end
+    for i = 1, leases do
+        if tonumber(redis.call('GET', KEYS[8 + i]) or '0') > tonumber(ARGV[11 + i]) then
+            return -1
+        end
     end
     if ARGV[4] ~= 'remove' and redis.call('EXISTS', KEYS[5]) == 0 then
         return 0
@@ -49,8 +53,8 @@ if phase == 'a' then
     if ARGV[4] ~= 'remove' then
         redis.call('HSET', KEYS[4], 'g', generation)
     end
-    local lost = 9 + tonumber(ARGV[8])
-    for i = 10, #KEYS do
+    local lost = 8 + leases + tonumber(ARGV[8])
+    for i = 9 + leases, #KEYS do
         if i <= lost then
             redis.call('ZREM', KEYS[i], ARGV[7])
         else

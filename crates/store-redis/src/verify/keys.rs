@@ -18,7 +18,9 @@ impl KeyPass<'_, '_> {
     pub(super) fn all_keys(&mut self) -> Result<(), StoreError> {
         let pattern = self.0.shared.keys.all();
         let shared = self.0.shared;
-        shared.writing().scan(&pattern, &mut |page| self.page(page))
+        shared
+            .writing(&[])
+            .scan(&pattern, &mut |page| self.page(page))
     }
 
     fn page(&mut self, page: Vec<Vec<u8>>) -> Result<(), StoreError> {

@@ -242,7 +242,7 @@ pub(super) fn believe_again(shared: &Shared) -> Result<(), StoreError> {
     // All servers read again whose the numbers are.
     shared
         .meta()
-        .change_recipes(&Actor::Local, |_, _| Ok(Some(Vec::new())))?;
+        .change_recipes(&Actor::Local, &[], |_, _| Ok(Some(Vec::new())))?;
     shared.client.witnesses().heal()
 }
 

@@ -220,7 +220,7 @@ impl<'a> ClusterVerification<'a> {
             .meta()
             .totals()
             .map(|totals| counted_books(&totals))?;
-        let before = shared.meta().last_audited()?;
+        let before = shared.audit_log().last()?;
         check.each_book(Self::book)?;
         check.look_up()?;
         check.totals(before)?;
@@ -550,7 +550,7 @@ impl<'a> ClusterVerification<'a> {
             if wrong.is_empty() {
                 return Ok(());
             }
-            let now = self.shared.meta().last_audited()?;
+            let now = self.shared.audit_log().last()?;
             if now == before {
                 for total in &wrong {
                     let key = total.key();
@@ -584,7 +584,7 @@ impl<'a> ClusterVerification<'a> {
     fn audit(&mut self) -> Result<(), StoreError> {
         let (mut last, mut books) = (0, AuditedBooks::default());
         loop {
-            let page = self.shared.meta().audit(AuditFrom::Behind(last), PAGE);
+            let page = self.shared.audit_log().read(AuditFrom::Behind(last), PAGE);
             let Some(page) = self.faults.or_fault(page)? else {
                 return Ok(());
             };

@@ -96,7 +96,9 @@ impl ClusterVerification<'_> {
             .partition(|book| book.how == Difference::Back);
         for book in &back {
             let (key, anyway) = (std::slice::from_ref(&book.key), Condition::default());
-            self.shared.writing().remove(&Actor::Local, key, &anyway)?;
+            self.shared
+                .writing(&[])
+                .remove(&Actor::Local, key, &anyway)?;
         }
         lost.different = different;
         Ok(!wrong.is_empty() || !back.is_empty())
@@ -164,11 +166,22 @@ impl ClusterVerification<'_> {
             }
             return self.shared.intents().end(&locked);
         };
+        let mended = self.mend_locked(number, wrong, generation);
+        self.shared.intents().end(&locked)?;
+        mended
+    }
+
+    fn mend_locked(
+        &mut self,
+        number: BookNo,
+        wrong: &[(Reference, bool)],
+        generation: i64,
+    ) -> Result<(), StoreError> {
         let book = self.books(&[number])?.pop().flatten();
-        if let Some(book) = book.filter(|book| self.is_whole(book)) {
-            self.write(number, Some(&book), wrong, generation)?;
+        match book.filter(|book| self.is_whole(book)) {
+            Some(book) => self.write(number, Some(&book), wrong, generation),
+            None => Ok(()),
         }
-        self.shared.intents().end(&locked)
     }
 
     fn write(
