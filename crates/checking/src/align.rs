@@ -33,6 +33,9 @@ const MISSING_COST: f64 = 0.05;
 /// Texts are in the same order if at least this share of the common gems is. Of translations, nearly all are; of quotations from
 /// everywhere, about as many as by chance.
 const IN_ORDER: f64 = 0.75;
+/// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many. Replaced words
+/// and scanning errors change it less, and another translation usually more.
+const SLACK: (u64, u64) = (4, 64);
 
 /// The alignment of a query and a book.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +57,8 @@ pub struct Alignment {
     pub support: f64,
     /// Number of common gems that do not overlap: several gems of one phrase count once.
     pub apart: u32,
+    /// Number of these that are as far from the one before or behind as they are in the book.
+    pub at_same_distance: u32,
     /// The maximal segment score (Karlin and Altschul 1990): over the best part of the query, the number of common gems that do
     /// not overlap, less a little for each other gem.
     pub segment_score: f64,
@@ -181,6 +186,7 @@ pub fn align(
     let runs = runs_of(query, book, recipe, weight);
     let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
     common.sort_unstable_by_key(|gem| gem.query);
+    let apart = without_overlaps(&common, query, book);
     Alignment {
         relation: relation(&runs, query.len(), book.len(), recipe),
         spans: runs
@@ -193,7 +199,8 @@ pub fn align(
         is_in_order: is_in_order(&common),
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
-        apart: runs.iter().map(|run| run.apart).sum(),
+        apart: apart.len() as u32,
+        at_same_distance: at_same_distance(&apart, query, book),
         segment_score: segment_score(&common, query, book),
     }
 }
@@ -240,19 +247,11 @@ fn runs_of(
             Some(run) => {
                 run.common.push(gem);
                 run.weight += weight;
-                let last = run.last_apart;
-                if !gem.is_one_phrase_with(last, query, book) {
-                    (run.apart, run.last_apart) = (run.apart + 1, gem);
-                }
             }
-            None => {
-                runs.push(GemRun {
-                    common: vec![gem],
-                    weight,
-                    apart: 1,
-                    last_apart: gem,
-                });
-            }
+            None => runs.push(GemRun {
+                common: vec![gem],
+                weight,
+            }),
         }
     }
     runs
@@ -304,6 +303,17 @@ impl CommonGem {
         overlap(&query[self.query], &query[other.query])
             || overlap(&book[self.book], &book[other.book])
     }
+
+    /// Whether the next one is as far from it in both texts. Without places, it is taken to be.
+    fn is_as_far_from(self, next: Self, query: &[PlacedGem], book: &[PlacedGem]) -> bool {
+        let in_query = query[self.query].place.zip(query[next.query].place);
+        let in_book = book[self.book].place.zip(book[next.book].place);
+        in_query.zip(in_book).is_none_or(|(query, book)| {
+            let distance = query.1.start.saturating_sub(query.0.start);
+            let expected = book.0.start.saturating_add(distance);
+            expected.abs_diff(book.1.start) <= SLACK.0 + distance / SLACK.1
+        })
+    }
 }
 
 /// Common gems that are near each other, in the same order in both texts.
@@ -311,9 +321,6 @@ struct GemRun {
     /// Not empty.
     common: Vec<CommonGem>,
     weight: f64,
-    /// Number of gems that do not overlap, and the last of them.
-    apart: u32,
-    last_apart: CommonGem,
 }
 
 impl GemRun {
@@ -383,6 +390,29 @@ fn same(common: &[CommonGem], query: &[PlacedGem]) -> Vec<Extent> {
         }
     }
     all
+}
+
+/// The common gems without those that overlap the last one that counts.
+fn without_overlaps(
+    common: &[CommonGem],
+    query: &[PlacedGem],
+    book: &[PlacedGem],
+) -> Vec<CommonGem> {
+    let mut apart: Vec<CommonGem> = Vec::new();
+    for gem in common {
+        let last = apart.last();
+        if !last.is_some_and(|last| gem.is_one_phrase_with(*last, query, book)) {
+            apart.push(*gem);
+        }
+    }
+    apart
+}
+
+/// How many of these gems are as far from the one before or behind as in the book.
+fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> u32 {
+    let steady = apart.chunk_by(|gem, next| gem.is_as_far_from(*next, query, book));
+    let gems = steady.map(<[_]>::len).filter(|gems| *gems > 1);
+    gems.sum::<usize>() as u32
 }
 
 /// Whether nearly all of some successive gems are common.
@@ -819,6 +849,7 @@ mod tests {
             evidence: 0.0,
             support: 0.0,
             apart: 0,
+            at_same_distance: 0,
             segment_score: 0.0,
         };
         assert_eq!(side_by_side(&[], &[]), nothing);

@@ -58,7 +58,7 @@ fn is_match<E>(
     aligned: impl FnOnce() -> Result<Alignment, E>,
 ) -> Result<bool, E> {
     let share = score.share_of_query.max(score.share_of_book);
-    let few = score.common < Rule::FEW && rule.min_share_of_few > 0.0;
+    let few = is_few(rule, score);
     let differs = share < rule.min_share || score.score < rule.min_score;
     if score.common < rule.fewest() || differs || (few && share < rule.min_share_of_few) {
         return Ok(false);
@@ -79,10 +79,18 @@ fn is_match<E>(
         && (!few || is_more_than_a_phrase))
 }
 
+/// Whether the share must be [larger](Rule::min_share_of_few), because few gems are common.
+fn is_few(rule: &Rule, score: &Score) -> bool {
+    score.common < Rule::FEW && rule.min_share_of_few > 0.0
+}
+
 /// If both texts have at least this many gems, and less than this share of the gems of each in common, but no passage, then
 /// what they have in common is scattered over both. `docs/explanation/evidence.md` has what was measured.
 const LONG: u32 = 64;
 const SCATTERED: f64 = 0.12;
+/// Fewer than [`Rule::FEW`] common gems are scattered, too, unless enough of them keep their distance. Or at least so many that do
+/// not overlap must be this share of the gems, as in a copy of which sentences are moved or left out.
+const MOVED: (u32, f64) = (4, 0.3);
 
 /// Whether a book matches a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,11 +123,30 @@ pub fn meets<E>(
     // A rule without a least share is for texts that share little, and gems of signatures stand for the whole text.
     let may_be_scattered =
         shorter >= LONG && share < SCATTERED && rule.min_share > 0.0 && !recipe.is_signature();
-    if may_be_scattered && !aligned()?.has_passage {
-        Ok(Meets::Scattered)
+    let is_scattered = if is_few(rule, score) {
+        are_few_scattered(rule, score, &aligned()?)
     } else {
-        Ok(Meets::Yes)
-    }
+        may_be_scattered && !aligned()?.has_passage
+    };
+    Ok(if is_scattered {
+        Meets::Scattered
+    } else {
+        Meets::Yes
+    })
+}
+
+/// Whether the few gems of a match have other distances in the book, and are not so many that this proves nothing.
+fn are_few_scattered(rule: &Rule, score: &Score, alignment: &Alignment) -> bool {
+    let share = score.share_of_query.max(score.share_of_book);
+    let share_of = |gems: u32| share * f64::from(gems) / f64::from(score.common);
+    let Alignment {
+        apart,
+        at_same_distance,
+        ..
+    } = *alignment;
+    let (least, least_share) = MOVED;
+    let is_moved = apart >= least && share_of(apart) >= least_share;
+    !is_moved && share_of(at_same_distance) < rule.min_share_of_few
 }
 
 /// Overrides for parts of a rule.
@@ -242,7 +269,7 @@ pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
 
 #[cfg(test)]
 mod tests {
-    use lapidary_gems::{Gem, PlacedGem, Recipe};
+    use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
     use super::{Alignment, Meets, Relation, Rule, Score, align, is_match, meets, verdict, weight};
     use lapidary_store::Rights::{Forbidden, Free, Protected, PublicDomain, Unknown};
@@ -269,6 +296,7 @@ mod tests {
                 evidence: 0.0,
                 support,
                 apart,
+                at_same_distance: apart,
                 segment_score: 0.0,
             };
             is_match(&rule, &Score::new(common, 100, 100), || {
@@ -370,6 +398,7 @@ mod tests {
                 evidence: 0.0,
                 support,
                 apart,
+                at_same_distance: apart,
                 segment_score: 0.0,
             };
             is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || {
@@ -386,6 +415,48 @@ mod tests {
             [met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)],
             [true, false, true]
         );
+    }
+
+    /// Whether a page of ten gems, 200 bytes apart, matches a book of 400 that has some of them: which, and how far apart.
+    fn of_a_page(common: &[usize], distance: u64, placed: bool) -> Meets {
+        let text = |gems: &mut dyn Iterator<Item = (u64, u64)>| -> Vec<PlacedGem> {
+            let placed = gems.map(|(gem, start)| PlacedGem {
+                gem: Gem(gem),
+                place: placed.then_some(Place {
+                    start,
+                    end: start + 40,
+                }),
+            });
+            placed.collect()
+        };
+        let page = text(&mut (0..10).map(|at| (at, 200 * at)));
+        let book = text(
+            &mut (0..)
+                .zip(common)
+                .map(|(at, gem)| (*gem as u64, distance * at)),
+        );
+        let recipe = Recipe::hardened();
+        let score = Score::new(common.len() as u32, 10, 400);
+        let met = meets(&recipe, &recipe.rule(), &score, 10, || {
+            Ok::<_, ()>(align(&page, &book, &recipe, |_| Some(1.0)))
+        });
+        met.expect("no error")
+    }
+
+    /// Two translations of a page have a few words in common, but seldom at the same distance.
+    #[test]
+    fn few_gems_of_a_copy_keep_their_distance() {
+        let [yes, scattered] = [Meets::Yes, Meets::Scattered];
+        let of_two = [389, 390, 400, 410, 411].map(|distance| of_a_page(&[3, 5], distance, true));
+        assert_eq!(of_two, [scattered, yes, yes, yes, scattered]);
+        assert_eq!(of_a_page(&[3, 5, 7], 300, true), scattered);
+        assert_eq!(of_a_page(&[3, 5, 6], 400, true), yes, "two of them do");
+        assert_eq!(
+            of_a_page(&[3, 5, 7, 9], 300, true),
+            yes,
+            "a third of a page"
+        );
+        assert_eq!(of_a_page(&[3, 5], 300, false), yes, "nobody knows");
     }
 
     #[test]
