@@ -36,6 +36,8 @@ const IN_ORDER: f64 = 0.75;
 /// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many. Replaced words
 /// and scanning errors change it less, and another translation usually more.
 const SLACK: (u64, u64) = (4, 64);
+/// A distance is similar if it is at least this share of the other one.
+const SIMILAR: f64 = 0.6;
 
 /// The alignment of a query and a book.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +61,8 @@ pub struct Alignment {
     pub apart: u32,
     /// Number of these that are as far from the one before or behind as they are in the book.
     pub at_same_distance: u32,
+    /// Whether at least half of these have a similar distance to the next one, but not the same, as in another translation.
+    pub drifts: bool,
     /// The maximal segment score (Karlin and Altschul 1990): over the best part of the query, the number of common gems that do
     /// not overlap, less a little for each other gem.
     pub segment_score: f64,
@@ -201,6 +205,7 @@ pub fn align(
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
         at_same_distance: at_same_distance(&apart, query, book),
+        drifts: drifts(&apart, query, book),
         segment_score: segment_score(&common, query, book),
     }
 }
@@ -304,16 +309,20 @@ impl CommonGem {
             || overlap(&book[self.book], &book[other.book])
     }
 
-    /// Whether the next one is as far from it in both texts. Without places, it is taken to be.
-    fn is_as_far_from(self, next: Self, query: &[PlacedGem], book: &[PlacedGem]) -> bool {
-        let in_query = query[self.query].place.zip(query[next.query].place);
-        let in_book = book[self.book].place.zip(book[next.book].place);
-        in_query.zip(in_book).is_none_or(|(query, book)| {
-            let distance = query.1.start.saturating_sub(query.0.start);
-            let expected = book.0.start.saturating_add(distance);
-            expected.abs_diff(book.1.start) <= SLACK.0 + distance / SLACK.1
-        })
+    /// How far it is from this one to the next in both texts. `None` without places, or if the book has them in another order.
+    fn distances(self, next: Self, query: &[PlacedGem], book: &[PlacedGem]) -> Option<[u64; 2]> {
+        let pairs = [
+            (query[self.query].place, query[next.query].place),
+            (book[self.book].place, book[next.book].place),
+        ];
+        let [in_query, in_book] = pairs.map(|(from, to)| to?.start.checked_sub(from?.start));
+        Some([in_query?, in_book?])
     }
+}
+
+/// Whether these distances are the same.
+fn are_same([in_query, in_book]: [u64; 2]) -> bool {
+    in_query.abs_diff(in_book) <= SLACK.0 + in_query / SLACK.1
 }
 
 /// Common gems that are near each other, in the same order in both texts.
@@ -410,9 +419,26 @@ fn without_overlaps(
 
 /// How many of these gems are as far from the one before or behind as in the book.
 fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> u32 {
-    let steady = apart.chunk_by(|gem, next| gem.is_as_far_from(*next, query, book));
+    let steady = apart.chunk_by(|gem, next| {
+        let distances = gem.distances(*next, query, book);
+        distances.is_some_and(are_same)
+    });
     let gems = steady.map(<[_]>::len).filter(|gems| *gems > 1);
     gems.sum::<usize>() as u32
+}
+
+/// Whether at least half of the distances between these gems are similar in the book, but not the same.
+fn drifts(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> bool {
+    let distances = |two: &[CommonGem]| two[0].distances(two[1], query, book);
+    let drifting = apart.windows(2).filter_map(distances).filter(|of_both| {
+        let [shorter, longer] = [of_both.iter().min(), of_both.iter().max()];
+        let is_similar = shorter
+            .zip(longer)
+            .is_some_and(|(a, b)| *a as f64 >= SIMILAR * *b as f64);
+        is_similar && !are_same(*of_both)
+    });
+    let drifting = drifting.count();
+    drifting > 0 && 2 * drifting >= apart.len() - 1
 }
 
 /// Whether nearly all of some successive gems are common.
@@ -850,6 +876,7 @@ mod tests {
             support: 0.0,
             apart: 0,
             at_same_distance: 0,
+            drifts: false,
             segment_score: 0.0,
         };
         assert_eq!(side_by_side(&[], &[]), nothing);

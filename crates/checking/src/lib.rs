@@ -88,8 +88,8 @@ fn is_few(rule: &Rule, score: &Score) -> bool {
 /// what they have in common is scattered over both. `docs/explanation/evidence.md` has what was measured.
 const LONG: u32 = 64;
 const SCATTERED: f64 = 0.12;
-/// Fewer than [`Rule::FEW`] common gems are scattered, too, unless enough of them keep their distance. Or at least so many that do
-/// not overlap must be this share of the gems, as in a copy of which sentences are moved or left out.
+/// Fewer than [`Rule::FEW`] common gems are scattered, too, if their distances drift as in another translation. Then enough of them
+/// must keep their distance, or at least so many that do not overlap be this share of the gems.
 const MOVED: (u32, f64) = (4, 0.3);
 
 /// Whether a book matches a text.
@@ -135,18 +135,19 @@ pub fn meets<E>(
     })
 }
 
-/// Whether the few gems of a match have other distances in the book, and are not so many that this proves nothing.
+/// Whether the distances between the few gems of a match drift, and they are not so many that this proves nothing.
 fn are_few_scattered(rule: &Rule, score: &Score, alignment: &Alignment) -> bool {
     let share = score.share_of_query.max(score.share_of_book);
     let share_of = |gems: u32| share * f64::from(gems) / f64::from(score.common);
     let Alignment {
         apart,
         at_same_distance,
+        drifts,
         ..
     } = *alignment;
     let (least, least_share) = MOVED;
     let is_moved = apart >= least && share_of(apart) >= least_share;
-    !is_moved && share_of(at_same_distance) < rule.min_share_of_few
+    drifts && !is_moved && share_of(at_same_distance) < rule.min_share_of_few
 }
 
 /// Overrides for parts of a rule.
@@ -297,6 +298,7 @@ mod tests {
                 support,
                 apart,
                 at_same_distance: apart,
+                drifts: false,
                 segment_score: 0.0,
             };
             is_match(&rule, &Score::new(common, 100, 100), || {
@@ -399,6 +401,7 @@ mod tests {
                 support,
                 apart,
                 at_same_distance: apart,
+                drifts: false,
                 segment_score: 0.0,
             };
             is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || {
@@ -457,6 +460,7 @@ mod tests {
             "a third of a page"
         );
         assert_eq!(of_a_page(&[3, 5], 300, false), yes, "nobody knows");
+        assert_eq!(of_a_page(&[3, 5], 200, true), yes, "half is left out");
     }
 
     #[test]
