@@ -545,7 +545,8 @@ fn a_server_that_was_stopped_in_its_job_changes_no_recipe() {
     let recipes = || {
         let stats = get("/v1/stats");
         let recipes = stats["recipes"].as_array().unwrap().iter();
-        Vec::from_iter(recipes.map(|recipe| recipe["recipe"].as_str().unwrap().to_owned()))
+        let names = recipes.map(|recipe| recipe["recipe"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
     };
     let start = |server: &Server, job: Value| send(server, "", "POST", "/v1/jobs", &job).0;
     let is_done = |id: u32| get(&format!("/v1/jobs/{id}"))["state"] == "done";
