@@ -545,9 +545,8 @@ fn a_server_that_was_stopped_in_its_job_changes_no_recipe() {
     let recipes = || {
         let stats = get("/v1/stats");
         let recipes = stats["recipes"].as_array().unwrap().iter();
-        recipes
-            .map(|recipe| recipe["recipe"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        let names = recipes.map(|recipe| recipe["recipe"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
     };
     let start = |server: &Server, job: Value| send(server, "", "POST", "/v1/jobs", &job).0;
     let is_done = |id: u32| get(&format!("/v1/jobs/{id}"))["state"] == "done";
@@ -794,7 +793,7 @@ fn catalogues() -> Option<[Catalogue; 2]> {
 /// Begins the request that makes the key `shop`.
 fn begun(catalogue: &Catalogue) -> Result<OnceRequest, CatalogueError> {
     let name = "0b9e4a52-7f6c-4c8e-9d43-1f2f3a4b5c6d";
-    OnceRequest::begin(catalogue, &Actor::Local, name, "", "")
+    catalogue.begin_once(&Actor::Local, name, "", "")
 }
 
 /// Makes the key `shop` on the terms of its request.

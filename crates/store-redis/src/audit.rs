@@ -4,7 +4,8 @@
 //! it, or its place in an outbox, is moved there. Older ones do not change any more: they are moved to the shards in segments,
 //! compressed, and are in both places for a moment.
 
-use std::iter::zip;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use redis::ToRedisArgs as _;
@@ -39,18 +40,21 @@ pub(super) fn audited(by: &Actor, action: Action) -> String {
     serde_json::to_string(&entry).unwrap_or_default()
 }
 
-/// The entries of a segment: the number of the first in a line, then each in a line.
+/// The entries of a segment, each in a line with its number.
 fn pack(entries: &[StoredEntry]) -> Option<Vec<u8>> {
-    let mut lines = vec![entries.first()?.0.to_string()];
-    lines.extend(entries.iter().map(|(_, entry)| entry.clone()));
-    zstd::encode_all(lines.join("\n").as_bytes(), LEVEL).ok()
+    let lines = entries
+        .iter()
+        .map(|(number, entry)| format!("{number} {entry}\n"));
+    zstd::encode_all(lines.collect::<String>().as_bytes(), LEVEL).ok()
 }
 
 fn unpack(segment: &[u8]) -> Option<Vec<StoredEntry>> {
     let text = String::from_utf8(zstd::decode_all(segment).ok()?).ok()?;
-    let (first, entries) = text.split_once('\n')?;
-    let entries = entries.split('\n').map(str::to_owned);
-    Some(zip(first.parse::<u64>().ok()?.., entries).collect())
+    let entries = text.lines().map(|line| {
+        let (number, entry) = line.split_once(' ')?;
+        Some((number.parse().ok()?, entry.to_owned()))
+    });
+    entries.collect()
 }
 
 /// The audit log of a catalogue.
@@ -119,9 +123,10 @@ impl AuditLog<'_> {
                 break;
             }
             let read = Command::bare("GET", &self.key(segment));
-            let Some(packed) = self.0.ask::<Option<Vec<u8>>>(read)? else {
+            let packed: Vec<u8> = self.0.ask(read)?;
+            if packed.is_empty() {
                 continue;
-            };
+            }
             let segment = unpack(&packed).ok_or_else(|| {
                 let entry = segment * SEGMENT;
                 self.0.damaged(format!(
@@ -186,6 +191,37 @@ impl AuditLog<'_> {
         self.0.keys.shard(shard, &format!("audit:{segment}"))
     }
 
+    /// Whether entries of this range are missing that are not known to be lost: then the segments that are.
+    pub(super) fn missing(
+        &self,
+        range: RangeInclusive<u64>,
+        numbers: &BTreeSet<u64>,
+    ) -> Result<Option<BTreeSet<u64>>, StoreError> {
+        let missing: Vec<u64> = range.filter(|number| !numbers.contains(number)).collect();
+        if missing.is_empty() {
+            return Ok(None);
+        }
+        let first = self.recent("XRANGE", "-", "+", 1)?;
+        let first = first.first().map_or(0, |(number, _)| *number);
+        let (moved, here): (Vec<u64>, Vec<u64>) =
+            missing.into_iter().partition(|number| *number < first);
+        let segments: BTreeSet<u64> = moved.iter().map(|number| number / SEGMENT).collect();
+        let mut lost = BTreeSet::new();
+        for segment in segments {
+            let read = Command::bare("EXISTS", &self.key(segment));
+            if !self.0.ask::<bool>(read)? {
+                lost.insert(segment);
+            }
+        }
+        Ok((!here.is_empty() || !lost.is_empty()).then_some(lost))
+    }
+
+    /// Notes that a segment is lost, unless it is there.
+    pub(super) fn give_up(&self, segment: u64) -> Result<(), StoreError> {
+        let note = Command::new("SET", &self.key(segment), ("", "NX"));
+        self.0.write_one(note).map(drop)
+    }
+
     /// Moves old entries to the shards. Several servers may do this at once.
     pub(super) fn move_old(&self) -> Result<(), StoreError> {
         let Some((first, _)) = self.recent("XRANGE", "-", "+", 1)?.pop() else {
@@ -202,14 +238,13 @@ impl AuditLog<'_> {
         let (first, end) = (segment * SEGMENT, (segment + 1) * SEGMENT);
         let [first, last] = [first, end - 1].map(|number| number.to_string());
         let entries = self.recent("XRANGE", &first, &last, SEGMENT as usize)?;
-        let numbers = entries.first().map_or(end, |(number, _)| *number)..end;
-        let is_whole = numbers.eq(entries.iter().map(|(number, _)| *number));
-        // Another server may have moved them meanwhile, and removed some.
-        let before = self.key(segment);
-        let Some(packed) = pack(&entries).filter(|_| is_whole) else {
+        // Another server may have moved them meanwhile.
+        if entries.is_empty() {
             return Ok(());
-        };
-        self.0.write_one(Command::new("SET", &before, packed))?;
+        }
+        let packed = pack(&entries).ok_or_else(|| self.unreadable(&first))?;
+        self.0
+            .write_one(Command::new("SET", &self.key(segment), packed))?;
         // What is removed here is certain to be missed there if it is lost.
         self.0.acknowledge(())?;
         let trim = Command::new("XTRIM", &self.stream(), ("MINID", end));

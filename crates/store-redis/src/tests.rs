@@ -695,6 +695,22 @@ fn old_entries_of_the_audit_log_are_moved_and_read() {
         assert!(read[0].number <= entry.number);
     }
     assert_eq!(other.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    // What is lost is told once.
+    let second = store.shared.keys.shard(1, "audit:1");
+    store
+        .shared
+        .write_one(Command::bare("DEL", &second))
+        .unwrap();
+    let faults = other.verify(UNWATCHED).unwrap();
+    assert!(
+        faults[0].contains("missing from the audit log"),
+        "{faults:?}"
+    );
+    other.repair(UNWATCHED).unwrap();
+    assert_eq!(other.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    let read = other.audit(AuditFrom::Behind(1020), 9).unwrap();
+    let numbers = read.iter().map(|entry| entry.number);
+    assert!(numbers.eq([1021, 1022, 1023].into_iter().chain(2048..2054)));
 }
 
 /// The gate learns from the audit log what others have added.

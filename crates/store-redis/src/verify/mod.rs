@@ -110,6 +110,8 @@ struct ClusterVerification<'a> {
     wrong: BTreeMap<BookNo, Vec<(Reference, bool)>>,
     /// The totals that are wrong.
     amiss: Vec<WrongTotal>,
+    /// The segments of the audit log that are missing.
+    segments: BTreeSet<u64>,
     losses: &'a Losses,
     /// The books that nodes have lost, or as they were, as far as the audit log names them.
     different: Vec<DifferentBook>,
@@ -213,6 +215,7 @@ impl<'a> ClusterVerification<'a> {
             sums: Sums::default(),
             wrong: BTreeMap::new(),
             amiss: Vec::new(),
+            segments: BTreeSet::new(),
             losses,
             different: Vec::new(),
         };
@@ -595,10 +598,12 @@ impl<'a> ClusterVerification<'a> {
             for entry in page.iter().filter(|_| !self.losses.are_none()) {
                 books.note(entry, self.losses, self.shared);
             }
-            let numbers = page.iter().map(|entry| entry.number);
+            let numbers = page.iter().map(|entry| entry.number).collect();
             // A long log has lost its oldest entries.
             let first = if last == 0 { page[0].number } else { last + 1 };
-            if !numbers.eq(first..=end) {
+            let missing = self.shared.audit_log().missing(first..=end, &numbers)?;
+            if let Some(mut lost) = missing {
+                self.segments.append(&mut lost);
                 self.faults.add(format!(
                     "entries between {first} and {end} are missing from the audit log"
                 ));

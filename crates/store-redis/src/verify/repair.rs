@@ -100,6 +100,9 @@ impl ClusterVerification<'_> {
                 .writing(&[])
                 .remove(&Actor::Local, key, &anyway)?;
         }
+        for segment in std::mem::take(&mut self.segments) {
+            self.shared.audit_log().give_up(segment)?;
+        }
         lost.different = different;
         Ok(!wrong.is_empty() || !back.is_empty())
     }
