@@ -137,7 +137,7 @@ impl StoredDecision {
         } = self;
         Decision {
             id: id.to_string(),
-            at,
+            created_at: at,
             actor,
             ruling,
             check,
@@ -229,10 +229,10 @@ impl Decisions<Editor<'_>> {
         let text = query.as_text();
         report.locate_in(text, headings);
         Ok(Filed {
-            books: digests_of_books(&*snapshot, &report)?,
+            book_digests: digests_of_books(&*snapshot, &report)?,
             report,
-            catalogue: self.catalogue_id(&self.0.actor)?.to_string(),
-            state: self.state(&*snapshot)?,
+            catalogue_id: self.catalogue_id(&self.0.actor)?.to_string(),
+            catalogue_digest: self.state(&*snapshot)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
@@ -357,7 +357,7 @@ impl Decisions<Editor<'_>> {
     pub(super) fn import(&self, decision: Decision) -> Result<bool, CatalogueError> {
         let Decision {
             id,
-            at,
+            created_at: at,
             actor,
             ruling,
             check,

@@ -509,7 +509,7 @@ impl Meta<'_> {
                 while from < to {
                     let middle = from + (to - from) / 2;
                     match self.entries_from(middle, 1)?.pop() {
-                        Some(entry) if entry.at < time => from = middle + 1,
+                        Some(entry) if entry.created_at < time => from = middle + 1,
                         _ => to = middle,
                     }
                 }
@@ -546,7 +546,7 @@ impl Meta<'_> {
             };
             Ok(AuditEntry {
                 number,
-                at,
+                created_at: at,
                 actor,
                 action,
             })
@@ -645,7 +645,7 @@ impl Meta<'_> {
                 kept_texts,
                 kept_bytes,
                 recipes: by_recipes.remove(&number).unwrap_or_default(),
-                changed,
+                changed_at: changed,
             });
         }
         summaries.sort_by(|a, b| a.library.cmp(&b.library));

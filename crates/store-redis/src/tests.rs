@@ -90,8 +90,8 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
         clean: None,
         text_kept: false,
         gems: [(name(), gems.len() as u32)].into(),
-        changed: jiff::Timestamp::UNIX_EPOCH,
-        fetched: None,
+        changed_at: jiff::Timestamp::UNIX_EPOCH,
+        fetched_at: None,
         standing: Standing::default(),
     };
     let gems = [(name(), gems)].into();
