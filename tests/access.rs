@@ -90,7 +90,7 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
     let book = json!({ "rights": "protected", "text": prose(1, 3000) });
     let source = |library: &str| {
         let address = "https://books.invalid/feed";
-        json!({ "kind": "feed", "address": address, "library": library, "rights": "free", "contact": "me@books.invalid" })
+        json!({ "kind": "feed", "url": address, "library": library, "rights": "free", "contact": "me@books.invalid" })
     };
     vec![
         ("GET", "/", Value::Null, [200, 200, 200, 200, 200]),
@@ -322,7 +322,7 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         ),
         (
             "GET",
-            "/v1/allow/none",
+            "/v1/allow-lists/none",
             Value::Null,
             [401, 403, 403, 403, 404],
         ),
@@ -579,10 +579,10 @@ fn a_key_is_told_what_it_permits() {
     let shop = me(&server, &check);
     assert_eq!(shop["name"], "shop");
     assert_eq!(shop["role"], "check");
-    assert_eq!(shop["expires"], "2999-01-01T00:00:00Z");
+    assert_eq!(shop["expires_at"], "2999-01-01T00:00:00Z");
     assert_eq!(
         shop["limits"],
-        json!({ "rate": "50/s", "quota": "9/day", "body_bytes": 2 << 20, "gems": 100_000 })
+        json!({ "rate": "50/s", "quota": "9/day", "max_body_bytes": 2 << 20, "max_gems": 100_000 })
     );
     assert_eq!(
         (&shop["features"], &shop["libraries"]),

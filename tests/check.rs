@@ -738,11 +738,16 @@ fn what_is_scattered_informs() {
         panic!("{:?}", shown.matches);
     };
     assert_eq!(
-        (shown.verdict, shown.reason, shown.total, shown.informing),
+        (
+            shown.verdict,
+            shown.reason,
+            shown.total,
+            shown.informational
+        ),
         (Rights::Unknown, Reason::NoneDecides, 0, 1)
     );
     assert_eq!(
-        (found.informs, found.relation),
+        (found.informational, found.relation),
         (Some(Informs::Scattered), Some(Relation::Quotations))
     );
     let covered = shown.covered.expect("it is known");
@@ -912,7 +917,7 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
             .collect();
         let query = Query::Gems(TextGems {
             gems,
-            own: Some(own),
+            indexed: Some(own),
         });
         let mut by_gems = catalogue
             .checks()
@@ -960,7 +965,7 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
     }
     let beyond = TextGems {
         gems: gems(&[1, 2]),
-        own: Some(vec![2]),
+        indexed: Some(vec![2]),
     };
     let refused = catalogue
         .checks()

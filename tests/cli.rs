@@ -1275,7 +1275,7 @@ fn a_comparison_tells_how_much_is_identical_word_for_word() {
     let passage = &found["passages"][0];
     assert_eq!(passage["query"]["start"], start, "from its first word");
     assert_eq!(passage["book"]["start"], 0);
-    assert_eq!(exact["at_least"], json!(null));
+    assert_eq!(exact["lower_bound"], json!(null));
     let said = run("compare {} {}", &[&a, &b]).expect(0).out;
     let share = format!("{:.1} %", (identical * 1000 / characters) as f64 / 10.0);
     assert!(
@@ -1382,11 +1382,11 @@ fn passages_are_shown_next_to_each_other() {
         "{found}"
     );
     assert_eq!(
-        found["spans"][0]["query_at"]["from"]["chapter"],
+        found["spans"][0]["query_position"]["start"]["chapter"],
         "Chapter 2"
     );
     assert_eq!(
-        found["passages"][0]["query_at"]["from"]["chapter"],
+        found["passages"][0]["query_position"]["start"]["chapter"],
         "Chapter 2"
     );
     assert!(
@@ -1399,7 +1399,7 @@ fn passages_are_shown_next_to_each_other() {
         .json();
     let found = &json[0]["matches"][0];
     assert!(
-        found["spans"][0]["book_at"]["from"]["percent"]
+        found["spans"][0]["book_position"]["start"]["percent"]
             .as_f64()
             .is_some()
             && found["exact"].is_null(),
@@ -2400,7 +2400,7 @@ fn decisions_are_recorded_listed_and_taken_along() {
         .expect("a time")
         .to_string();
     let moved = exported.join("\n").replace(&id, &later) + "\n";
-    let from = moved.find("\"at\":\"").expect("a time") + 6;
+    let from = moved.find("\"created_at\":\"").expect("a time") + 14;
     let until = from + moved[from..].find('"').expect("its end");
     let moved = folder.file(
         "moved.ndjson",

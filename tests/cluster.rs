@@ -289,10 +289,10 @@ fn a_node_that_came_back_empty_is_not_believed() {
             .parse()
             .unwrap();
         if slot / (16384 / 3 + 1) == emptied {
-            let source = json!({ "kind": "list", "address": "https://example.org/list", "library": "lib", "rights": "free" });
+            let source = json!({ "kind": "list", "url": "https://example.org/list", "library": "lib", "rights": "free" });
             for (path, body) in [
                 ("/v1/sources/it", source),
-                ("/v1/allow/it", json!({ "gems": [1, 2, 3] })),
+                ("/v1/allow-lists/it", json!({ "gems": [1, 2, 3] })),
             ] {
                 let (status, _, answer) = call("PUT", path, &body);
                 let code = answer["code"].as_str().unwrap_or_default();
@@ -416,7 +416,7 @@ fn doctor_and_metrics_tell_what_is_unhealthy_about_nodes() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|f| (text(f, "concern"), text(f, "fix")))
+            .map(|f| (text(f, "code"), text(f, "fix")))
             .collect()
     };
     let concerns = || {
@@ -603,9 +603,9 @@ fn a_cluster_that_does_not_count_by_recipe_is_told_and_repaired() {
         .as_array()
         .unwrap()
         .iter()
-        .find(|found| found["concern"] == "inconsistent")
+        .find(|found| found["code"] == "inconsistent")
         .expect("a finding");
-    let what = found["what"].as_str().unwrap();
+    let what = found["detail"].as_str().unwrap();
     assert!(
         what.ends_with("not counted by recipe: 'house', 'one', 'two'"),
         "{what}"

@@ -328,7 +328,7 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
                             .as_str(),
                     )
             };
-            let disabled = !record["standing"]["disabled_since"].is_null();
+            let disabled = !record["standing"]["disabled_at"].is_null();
             let found = (0..3)
                 .find(|version| of(*version))
                 .map(|version| State { version, disabled });
@@ -461,15 +461,15 @@ fn administer(
                 Value::Null,
             ),
             4 => (
-                format!("allow/{name}"),
+                format!("allow-lists/{name}"),
                 "PUT",
-                format!("allow/{name}"),
+                format!("allow-lists/{name}"),
                 json!({ "gems": [random.below(9)] }),
             ),
             5 => (
-                format!("allow/{name}"),
+                format!("allow-lists/{name}"),
                 "DELETE",
-                format!("allow/{name}"),
+                format!("allow-lists/{name}"),
                 Value::Null,
             ),
             6 => {
@@ -593,7 +593,7 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
         );
     }
     let path = |(kind, name): (String, String)| match kind.as_str() {
-        "allow" => format!("allow/{name}"),
+        "allow" => format!("allow-lists/{name}"),
         _ => format!("libraries/{name}/webhook"),
     };
     keys.into_iter()

@@ -31,22 +31,20 @@ fn findings(target: &str) -> Vec<Value> {
 fn concerns(target: &str) -> Vec<String> {
     findings(target)
         .iter()
-        .map(|finding| finding["concern"].as_str().expect("a name").to_owned())
+        .map(|finding| finding["code"].as_str().expect("a name").to_owned())
         .collect()
 }
 
 fn fix(target: &str, concern: &str) -> String {
     let findings = findings(target);
-    let found = findings
-        .iter()
-        .find(|finding| finding["concern"] == concern);
+    let found = findings.iter().find(|finding| finding["code"] == concern);
     let found = found.unwrap_or_else(|| panic!("no {concern} in {findings:?}"));
     assert!(
-        found["what"].as_str().is_some_and(|what| what.len() > 20),
+        found["detail"].as_str().is_some_and(|what| what.len() > 20),
         "{found}"
     );
     assert!(
-        found["why"].as_str().is_some_and(|why| why.len() > 10),
+        found["reason"].as_str().is_some_and(|why| why.len() > 10),
         "{found}"
     );
     found["fix"].as_str().expect("text").to_owned()

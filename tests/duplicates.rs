@@ -454,7 +454,7 @@ fn a_catalogue_is_searched_across_libraries() {
     .expect(0)
     .json()
     .remove(0);
-    let last = last["changed"].as_str().unwrap();
+    let last = last["changed_at"].as_str().unwrap();
     let lines = run(
         &format!("duplicates --json --data {{}} --since {last}"),
         &[&data],

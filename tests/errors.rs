@@ -1,6 +1,12 @@
 //! What people read when something is wrong, on the command line and over HTTP.
 
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
 use crate::common::{Folder, Server, prose, run};
+use lapidary_common::error::{ErrorCode, ErrorKind};
 use serde_json::Value;
 use ureq::Agent;
 
@@ -395,4 +401,79 @@ fn settings_and_files_of_commands_are_explained_too() {
         "{wrong}"
     );
     plain(&wrong);
+}
+
+/// What a server says of what it does not have.
+#[test]
+fn what_is_missing_has_a_code() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let gems = format!("{{\"gems\": [{}0]}}", "0,".repeat(101_000));
+    let table = [
+        ("GET", "/v1/lexicons/none", "", "no_such_lexicon"),
+        ("GET", "/v1/recipes/none", "", "no_such_recipe"),
+        ("GET", "/v1/libraries/l/webhook", "", "no_such_webhook"),
+        ("POST", "/v1/checks", &gems, "too_many_elements"),
+    ];
+    for (method, path, body, code) in table {
+        let problem = problem(&server, method, path, "application/json", body);
+        assert_eq!(
+            problem["code"].as_str().unwrap_or_default(),
+            code,
+            "{problem}"
+        );
+    }
+    let job = format!("{}/v1/jobs", server.url);
+    let begun = ureq::post(&job).content_type("application/json");
+    begun.send(r#"{"kind": "compact"}"#).expect("a job");
+    let state = || {
+        let mut answer = ureq::get(format!("{job}/1")).call().expect("the job");
+        answer.body_mut().read_to_string().expect("a text")
+    };
+    while state().contains(r#""state":"running""#) {
+        sleep(Duration::from_millis(20));
+    }
+    let ended = problem(&server, "POST", "/v1/jobs/1/cancel", "", "");
+    assert_eq!(ended["code"], "job_ended", "{ended}");
+}
+
+/// Codes of what no test of the program makes happen: they are named only here.
+const INSIDE: [&str; 13] = [
+    "body_stalled",
+    "encrypted",
+    "export_failed",
+    "not_readable",
+    "not_recut",
+    "read_only",
+    "recipe_differs",
+    "several_books",
+    "source_runs",
+    "source_unreachable",
+    "stopping",
+    "store_silent",
+    "too_much_memory",
+];
+
+/// Each code that a server answers with is that of some test.
+#[test]
+fn each_code_is_provoked() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let sources: String = walkdir::WalkDir::new(folder)
+        .into_iter()
+        .filter_map(|entry| Some(entry.ok()?.into_path()))
+        .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect();
+    let of_commands =
+        |code: &ErrorCode| matches!(code.kind(), ErrorKind::Folder | ErrorKind::InUse);
+    let codes = ErrorCode::ALL.iter().filter(|code| !of_commands(code));
+    for code in codes.map(|code| code.as_str()) {
+        let count = sources.matches(&format!("\"{code}\"")).count();
+        let is_expected = if INSIDE.contains(&code) {
+            count == 1
+        } else {
+            count > 0
+        };
+        assert!(is_expected, "{code} is named {count} times");
+    }
 }

@@ -87,7 +87,10 @@ fn assert_seen_through(
     }
     assert_eq!(
         found.hidden.counts().collect::<Vec<_>>(),
-        [HiddenCount { how, words: count }],
+        [HiddenCount {
+            method: how,
+            words: count
+        }],
         "{what}"
     );
     assert!(clean.hidden.is_empty(), "{what}: {:?}", clean.hidden);
@@ -1250,8 +1253,8 @@ fn reports_and_ingests_tell_what_is_hidden() {
     let hidden = &report["disguise"]["hidden"];
     assert_eq!(report["matches"][0]["relation"], "same_text", "{report}");
     assert_eq!(
-        hidden["ways"],
-        json!([{"how": "hidden_attribute", "words": count}])
+        hidden["methods"],
+        json!([{"method": "hidden_attribute", "words": count}])
     );
     let share = count as f64 / (count + honest.join(" ").split(' ').count() as u64) as f64;
     assert!(
@@ -1341,8 +1344,8 @@ fn servers_tell_what_is_hidden() {
     .expect(1)
     .json()[0];
     assert_eq!(
-        report["disguise"]["hidden"]["ways"],
-        json!([{"how": "hidden_attribute", "words": count}]),
+        report["disguise"]["hidden"]["methods"],
+        json!([{"method": "hidden_attribute", "words": count}]),
         "{report}"
     );
 }

@@ -830,7 +830,7 @@ fn an_incomplete_recipe_answers_nobody() {
         let (status, report) = check(json!({ "recipe": "released", "allow_incomplete": true }));
         assert_eq!(
             (status, &report["coverage"]),
-            (200, &json!({ "books": BOOKS - lacking, "of": BOOKS })),
+            (200, &json!({ "books": BOOKS - lacking, "total": BOOKS })),
             "{report}"
         );
         let said = report["note"].as_str().expect("a note");
@@ -857,7 +857,7 @@ fn an_incomplete_recipe_answers_nobody() {
             .expect(0)
             .json()
             .remove(0);
-        assert_eq!(report["coverage"]["of"], BOOKS, "{report}");
+        assert_eq!(report["coverage"]["total"], BOOKS, "{report}");
     };
     answers_as_before(BOOKS - 1);
     run("jobs cancel --server {} 1", &[url]).expect(0);
@@ -931,7 +931,7 @@ fn no_book_is_missed_for_lack_of_the_default_recipe() {
         .expect(0)
         .json()
         .remove(0);
-    assert_eq!(alone["coverage"], json!({ "books": 0, "of": BOOKS }));
+    assert_eq!(alone["coverage"], json!({ "books": 0, "total": BOOKS }));
     assert_eq!(
         (&alone["verdict"], &alone["reason"]),
         (&json!("free"), &json!("match")),

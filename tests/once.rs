@@ -295,6 +295,34 @@ fn a_file_of_another_name_or_encoding_is_another_request() {
     }
 }
 
+/// A recipe with a new secret is another one each time, unless the request has a name.
+#[test]
+fn a_secret_of_a_recipe_is_drawn_once() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let send = |name: &str, recipe: &str| {
+        let request = agent()
+            .post(format!("{}/v1/recipes?recipe={recipe}", server.url))
+            .header("Idempotency-Key", name)
+            .content_type("text/plain");
+        let mut answer = request.send("").expect("an answer");
+        let status = answer.status().as_u16();
+        let place = answer.headers().get("location").cloned();
+        let answer: Value = answer.body_mut().read_json().expect("JSON");
+        (status, place, answer["recipe"].clone())
+    };
+    let (first, second) = ("0123456789abcdef", "another name of it");
+    let added = send(first, "hardened@new-secret");
+    assert_eq!(added.0, 201, "{added:?}");
+    assert_eq!(send(first, "hardened@new-secret"), added);
+    let other = send(second, "hardened@new-secret");
+    assert_eq!(other.0, 201, "{other:?}");
+    assert_ne!(other.2, added.2);
+    assert_eq!(send(first, "documented").0, 422);
+    assert_eq!(send("a name of its own", "documented").0, 201);
+    assert_eq!(send("and of the next one", "documented").0, 200);
+}
+
 #[test]
 fn names_of_requests_that_are_refused() {
     let folder = Folder::new();

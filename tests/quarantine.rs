@@ -4,7 +4,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use lapidary_catalogue::api::{Added, Amendment, Decides, NewKey, Report};
+use lapidary_catalogue::api::{Added, Amendment, NewKey, Report, Restriction};
 use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Editor, NewEntry, Query,
@@ -142,7 +142,7 @@ fn the_same_numbers_under_another_recipe_are_another_content() {
     let market = Market::new();
     let (released, documented, stolen) = (Recipe::released(), Recipe::documented(), stolen());
     assert_eq!(
-        market.put("mine/1", list(&documented, &stolen)).decides,
+        market.put("mine/1", list(&documented, &stolen)).restriction,
         None,
         "these are the gems of nobody"
     );
@@ -178,8 +178,8 @@ fn the_same_numbers_under_another_recipe_are_another_content() {
     };
     assert!(quarantined("mine/2"));
     assert_eq!(
-        market.put("mine/1", list(&released, &stolen)).decides,
-        Some(Decides::Quarantined)
+        market.put("mine/1", list(&released, &stolen)).restriction,
+        Some(Restriction::Quarantined)
     );
     for number in 0..3 {
         assert_eq!(
@@ -208,8 +208,8 @@ fn a_text_that_is_read_differently_is_another_content() {
         clean,
     };
     assert_eq!(
-        market.put("mine/1", read(None)).decides,
-        Some(Decides::Quarantined)
+        market.put("mine/1", read(None)).restriction,
+        Some(Restriction::Quarantined)
     );
     market.amend(
         "mine/1",
@@ -219,13 +219,13 @@ fn a_text_that_is_read_differently_is_another_content() {
         },
     );
     assert_eq!(
-        market.put("mine/1", read(None)).decides,
+        market.put("mine/1", read(None)).restriction,
         None,
         "an administrator confirmed it"
     );
     assert_eq!(
-        market.put("mine/1", read(Some(false))).decides,
-        Some(Decides::Quarantined)
+        market.put("mine/1", read(Some(false))).restriction,
+        Some(Restriction::Quarantined)
     );
 }
 
@@ -241,22 +241,22 @@ fn a_few_gems_of_each_of_many_short_works_are_a_collage() {
         .flat_map(|number| gems_of(&hardened, &story(number)).into_iter().take(5))
         .collect();
     let added = market.put("mine/list", list(&hardened, &few));
-    assert!(market.check(&story(0)).informing > 0, "it matches");
-    assert_eq!(added.decides, Some(Decides::Quarantined));
+    assert!(market.check(&story(0)).informational > 0, "it matches");
+    assert_eq!(added.restriction, Some(Restriction::Quarantined));
     // The same passages as a text: shorter than those of longer works that count.
     let passages: Vec<String> = (0..4)
         .map(|number| story(number)[..1_300].to_owned())
         .collect();
     let added = market.put("mine/text", Content::text(passages.join("\n\n")));
-    assert!(market.check(&story(0)).informing > 1, "it matches");
-    assert_eq!(added.decides, Some(Decides::Quarantined));
+    assert!(market.check(&story(0)).informational > 1, "it matches");
+    assert_eq!(added.restriction, Some(Restriction::Quarantined));
     // And a few gems of long works, which match their chapters.
     let few: Vec<WrittenGem> = (0..4)
         .flat_map(|n| gems_of(&hardened, &novel(n)).into_iter().take(4))
         .collect();
     assert_eq!(
-        market.put("mine/novels", list(&hardened, &few)).decides,
-        Some(Decides::Quarantined)
+        market.put("mine/novels", list(&hardened, &few)).restriction,
+        Some(Restriction::Quarantined)
     );
 }
 
@@ -280,7 +280,7 @@ fn many_editions_of_one_work_hide_no_others() {
         "mine/1",
         Content::text(format!("{famous}\n\n{}", collage())),
     );
-    assert_eq!(added.decides, Some(Decides::Quarantined));
+    assert_eq!(added.restriction, Some(Restriction::Quarantined));
 }
 
 /// What an administrator disabled does not come back under another id.
@@ -418,7 +418,7 @@ fn distrust_survives_export_and_import() {
             .checks()
             .report(&Query::text(text.clone()), &CheckOptions::default())
             .expect("a report");
-        (report.verdict, report.informing)
+        (report.verdict, report.informational)
     };
     let trusted = |catalogue: &Catalogue, name: &str| {
         let libraries = catalogue.libraries().list().expect("libraries");
@@ -513,6 +513,10 @@ fn a_new_key_overwrites_no_distrust() {
             .books()
             .add(entry)
             .expect("added");
-        assert_eq!(added.decides, Some(Decides::OwnTenantOnly), "{library}");
+        assert_eq!(
+            added.restriction,
+            Some(Restriction::UntrustedLibrary),
+            "{library}"
+        );
     }
 }

@@ -191,7 +191,7 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     assert_eq!(get(&server, "/readyz").expect("an answer").0, 200);
     let done = job(&server, &json!({ "kind": "backup", "to": "nightly" }));
     assert_eq!(
-        (&done["state"], &done["result"]["kept"]),
+        (&done["state"], &done["result"]["backups"]),
         (&json!("done"), &json!(1)),
         "{done}"
     );
@@ -617,14 +617,14 @@ fn a_server_that_could_not_write_goes_on_when_it_can() {
         let findings = found["findings"].as_array().expect("a list");
         let finding = findings
             .iter()
-            .find(|finding| finding["concern"] == "not_writable");
+            .find(|finding| finding["code"] == "not_writable");
         finding.is_some_and(|finding| {
             let says = |field: &str, what: &str| {
                 finding[field]
                     .as_str()
                     .is_some_and(|said| said.contains(what))
             };
-            says("what", "is full") && says("fix", "free some space")
+            says("detail", "is full") && says("fix", "free some space")
         })
     });
     let lifted = Command::new("prlimit")

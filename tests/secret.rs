@@ -132,8 +132,8 @@ fn who_tries_edits_is_told_of() {
         let findings = answer["findings"].as_array().expect("findings").clone();
         findings
             .into_iter()
-            .filter(|finding| finding["concern"] == "probing_key")
-            .map(|finding| finding["what"].as_str().expect("text").to_owned())
+            .filter(|finding| finding["code"] == "probing_key")
+            .map(|finding| finding["detail"].as_str().expect("text").to_owned())
             .collect::<Vec<_>>()
     };
     let [thief, shop] = &keys;
@@ -238,7 +238,7 @@ fn no_gem_leaves_the_catalogue() {
             .expect("a text")
     };
     let told = [
-        "/v1/allow",
+        "/v1/allow-lists",
         "/v1/jobs",
         "/v1/export",
         "/v1/recipes",

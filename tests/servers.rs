@@ -300,7 +300,7 @@ fn keys_allow_lists_and_trust_are_those_of_all_servers() {
         &second,
         &admin,
         "PUT",
-        "/v1/allow/it",
+        "/v1/allow-lists/it",
         &json!({ "text": text }),
     );
     assert_eq!(allowed.0, 201, "{}", allowed.1);
@@ -308,7 +308,7 @@ fn keys_allow_lists_and_trust_are_those_of_all_servers() {
         check(&first, &shop).1["verdict"] == "unknown"
     });
     assert_eq!(
-        send(&first, &admin, "DELETE", "/v1/allow/it", &Value::Null).0,
+        send(&first, &admin, "DELETE", "/v1/allow-lists/it", &Value::Null).0,
         204
     );
     until("what is forbidden is forbidden everywhere", || {
@@ -414,7 +414,7 @@ fn a_catalogue_has_one_id() {
             assert_eq!(status, 200, "{report}");
             let path = format!("/v1/decisions/{}", report["filed"].as_str().unwrap());
             let (_, entry) = send(server, "", "GET", &path, &Value::Null);
-            entry["filed"]["catalogue"].as_str().unwrap().to_owned()
+            entry["filed"]["catalogue_id"].as_str().unwrap().to_owned()
         };
         let all: Vec<_> = (0..8)
             .map(|client| scope.spawn(move || file(client)))
@@ -793,7 +793,7 @@ fn catalogues() -> Option<[Catalogue; 2]> {
 /// Begins the request that makes the key `shop`.
 fn begun(catalogue: &Catalogue) -> Result<OnceRequest, CatalogueError> {
     let name = "0b9e4a52-7f6c-4c8e-9d43-1f2f3a4b5c6d";
-    catalogue.begin_once(&Actor::Local, name, "", "")
+    OnceRequest::begin(catalogue, &Actor::Local, name, "", "")
 }
 
 /// Makes the key `shop` on the terms of its request.

@@ -679,7 +679,10 @@ fn signatures_of_paragraphs_say_which_paragraphs_match() {
     );
     let paragraph = |of: &str, end: &str| span[of][end]["paragraph"].clone();
     assert_eq!(
-        (paragraph("query_at", "from"), paragraph("book_at", "from")),
+        (
+            paragraph("query_position", "start"),
+            paragraph("book_position", "start")
+        ),
         (json!(8), json!(null)),
         "{span}"
     );

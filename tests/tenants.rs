@@ -198,7 +198,7 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
         )),
         _ => {
             let forbidden = [
-                ("PUT", "/v1/allow/mine", content),
+                ("PUT", "/v1/allow-lists/mine", content),
                 (
                     "POST",
                     "/v1/keys",
@@ -739,7 +739,7 @@ fn of_two_keys_that_name_a_source_alike_one_has_it() {
     let server = Server::start(&folder.data());
     let clients = [("left", &secrets[0]), ("right", &secrets[1])]
         .map(|(name, secret)| (name, Client::new(&server, secret)));
-    let source = |library: &str| json!({ "kind": "feed", "address": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
+    let source = |library: &str| json!({ "kind": "feed", "url": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
     for round in 0..60 {
         let at = format!("/v1/sources/s{round}");
         let statuses = std::thread::scope(|scope| {
@@ -771,7 +771,7 @@ fn of_two_keys_that_name_a_source_alike_one_has_it() {
 /// What an administrator defined or paused for a library, its key can see and run, but not change.
 fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source: &Value) {
     let mut of_admin = source.clone();
-    (of_admin["unless"], of_admin["most"]) = (json!("protected"), json!(5_000_000));
+    (of_admin["unless"], of_admin["max_urls"]) = (json!("protected"), json!(5_000_000));
     assert_eq!(admin.json("PUT", "/v1/sources/given", &of_admin).0, 201);
     let given = || admin.json("GET", "/v1/sources/given", &Value::Null).1["definition"].clone();
     let given_before = given();
@@ -780,12 +780,12 @@ fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source
         200
     );
     let changes = [
-        json!({ "address": "https://other.invalid/f" }),
+        json!({ "url": "https://other.invalid/f" }),
         json!({ "kind": "site" }),
         json!({ "unless": null }),
         json!({ "rights": "free" }),
         json!({ "paused": true }),
-        json!({ "most": 10 }),
+        json!({ "max_urls": 10 }),
         json!({}),
     ];
     for change in &changes {
@@ -836,7 +836,11 @@ fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source
     );
     assert_eq!(
         attacker
-            .json("PATCH", "/v1/sources/mine", &json!({ "rate": 0.5 }))
+            .json(
+                "PATCH",
+                "/v1/sources/mine",
+                &json!({ "requests_per_second": 0.5 })
+            )
             .0,
         200
     );
@@ -858,7 +862,7 @@ fn no_key_reaches_further_through_a_source() {
     let admin = key(&folder.data(), "--role admin admin");
     let (server, attacker, _) = served(&folder);
     let admin = Client::new(&server, &admin);
-    let web = |library: &str| json!({ "kind": "feed", "address": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
+    let web = |library: &str| json!({ "kind": "feed", "url": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
     let with = |mut source: Value, name: &str, value: Value| {
         source[name] = value;
         source
@@ -870,7 +874,7 @@ fn no_key_reaches_further_through_a_source() {
         .expect("UTF-8");
     let on_disk = with(
         with(web("victim"), "kind", json!("folder")),
-        "address",
+        "url",
         json!(path),
     );
     for (name, source) in [("theirs", web("victim")), ("disk", on_disk)] {
@@ -882,7 +886,7 @@ fn no_key_reaches_further_through_a_source() {
     // What reads the disk is not shown to a library's own key, not even if its books go there.
     let own = with(
         with(web("attacker"), "kind", json!("folder")),
-        "address",
+        "url",
         json!(path),
     );
     assert_eq!(admin.json("PUT", "/v1/sources/own", &own).0, 201);
@@ -898,7 +902,7 @@ fn no_key_reaches_further_through_a_source() {
     let list = |address: &str| {
         with(
             with(web("attacker"), "kind", json!("list")),
-            "address",
+            "url",
             json!(address),
         )
     };
@@ -913,16 +917,16 @@ fn no_key_reaches_further_through_a_source() {
             "credentials",
             json!("env:LAPIDARY_SOURCE_ONE"),
         ),
-        with(web("attacker"), "rate", json!(1000.0)),
-        with(web("attacker"), "most", json!(100_001)),
-        with(web("attacker"), "most", json!(u64::MAX)),
-        with(web("attacker"), "address", json!("/etc/passwd")),
-        with(web("attacker"), "address", json!("file:///etc/passwd")),
-        with(web("attacker"), "address", json!("-")),
+        with(web("attacker"), "requests_per_second", json!(1000.0)),
+        with(web("attacker"), "max_urls", json!(100_001)),
+        with(web("attacker"), "max_urls", json!(u64::MAX)),
+        with(web("attacker"), "url", json!("/etc/passwd")),
+        with(web("attacker"), "url", json!("file:///etc/passwd")),
+        with(web("attacker"), "url", json!("-")),
         // These would stop the server, or keep it busy.
-        with(web("attacker"), "rate", json!(1e-300)),
-        with(web("attacker"), "contains", json!(vec!["x"; 101])),
-        with(web("attacker"), "contains", json!(["x".repeat(501)])),
+        with(web("attacker"), "requests_per_second", json!(1e-300)),
+        with(web("attacker"), "url_contains", json!(vec!["x"; 101])),
+        with(web("attacker"), "url_contains", json!(["x".repeat(501)])),
         web("victim"),
     ];
     what_an_administrator_defined_stays(&admin, &attacker, &web("attacker"));
@@ -1029,7 +1033,7 @@ fn a_collage_waits_for_an_administrator() {
         let (status, answer) =
             collector.json("PUT", &format!("/v1/libraries/collector/books/{id}"), &book);
         assert!([200, 201].contains(&status), "{answer}");
-        answer["decides"].clone()
+        answer["restriction"].clone()
     };
     let part = |seed: u64| text_of(seed)[..6_000].to_owned();
     let collage = |seeds: &[u64]| {
@@ -1086,7 +1090,7 @@ fn a_collage_waits_for_an_administrator() {
             .into_iter()
             .find(|found| found["book"]["id"] == "collage")
             .expect("the collage");
-        (report["verdict"].clone(), of["informs"].clone())
+        (report["verdict"].clone(), of["informational"].clone())
     };
     assert_eq!(told(&shop), (json!("free"), json!("quarantined")));
     let place = "/v1/libraries/collector/books/collage";

@@ -154,8 +154,8 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
     let novel = prose(1, 3_000);
     let (status, added) = rival.put("rival/1", "protected", &novel);
     assert_eq!(
-        (status, &added["decides"]),
-        (201, &json!("own_tenant_only")),
+        (status, &added["restriction"]),
+        (201, &json!("untrusted_library")),
         "{added}"
     );
     for other in [&shop, &admin] {
@@ -166,13 +166,13 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
             "{report}"
         );
         assert_eq!(
-            (&report["total"], &report["informing"]),
+            (&report["total"], &report["informational"]),
             (&json!(0), &json!(1)),
             "{report}"
         );
         assert_eq!(report["covered"], 0.0);
         assert_eq!(
-            report["matches"][0]["informs"], "untrusted_library",
+            report["matches"][0]["informational"], "untrusted_library",
             "{report}"
         );
         assert!(report["e_value"].is_null());
@@ -184,7 +184,10 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
         "{report}"
     );
     assert_eq!(
-        (&report["informing"], &report["matches"][0]["informs"]),
+        (
+            &report["informational"],
+            &report["matches"][0]["informational"]
+        ),
         (&Value::Null, &Value::Null),
         "{report}"
     );
@@ -244,7 +247,7 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
                 &report["verdict"],
                 &report["reason"],
                 &report["total"],
-                &report["informing"],
+                &report["informational"],
             ]
             .map(Clone::clone)
         };
@@ -284,7 +287,7 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
         feed,
     );
     assert!(
-        answer.contains("\"decides\":\"own_tenant_only\""),
+        answer.contains("\"restriction\":\"untrusted_library\""),
         "{answer}"
     );
     let ingested = rival
@@ -296,7 +299,7 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
         ingested.out
     );
     let trusted = mine.put("mine/2", "free", &prose(3, 2_000)).1;
-    assert!(trusted["decides"].is_null(), "{trusted}");
+    assert!(trusted["restriction"].is_null(), "{trusted}");
 
     // The gate of others lets their books in, and its own gate keeps the copy out.
     assert_eq!(
@@ -355,8 +358,8 @@ fn only_an_administrator_says_whose_word_counts() {
     // Not by removing everything, either.
     assert_eq!(rival.json("DELETE", &at("rival/1"), &Value::Null).0, 204);
     assert_eq!(
-        rival.put("rival/1", "protected", &novel).1["decides"],
-        "own_tenant_only"
+        rival.put("rival/1", "protected", &novel).1["restriction"],
+        "untrusted_library"
     );
     assert_eq!(shop.verdict(&novel), "unknown");
     let listed = |name: &str| {
@@ -518,7 +521,7 @@ fn a_flood_of_untrusted_copies_comes_after_what_decides() {
                 .all(|figure| report["matches"][0][figure] == before["matches"][0][figure]),
             "{report}"
         );
-        assert_eq!(report["informing"], 40);
+        assert_eq!(report["informational"], 40);
     }
     // A refusal does not count them, either.
     let (status, refused) = admin.json(
@@ -590,7 +593,7 @@ fn no_key_forbids_texts_without_permission() {
     );
     let source = |rights: &str, days: Value| {
         let address = "https://books.invalid/feed";
-        json!({ "kind": "feed", "address": address, "library": "mine", "rights": rights, "contact": "a@b.invalid",
+        json!({ "kind": "feed", "url": address, "library": "mine", "rights": rights, "contact": "a@b.invalid",
                 "validity": days })
     };
     let ban_later = json!({ "until": "2020-01-01", "otherwise": "forbidden" });
@@ -771,7 +774,7 @@ fn a_required_gate_cannot_be_left_out() {
         409
     );
     // Its sources have the gate, whether or not they are defined with one.
-    let source = json!({ "kind": "feed", "address": "https://books.invalid/f", "library": "feed", "rights": "free",
+    let source = json!({ "kind": "feed", "url": "https://books.invalid/f", "library": "feed", "rights": "free",
                          "contact": "a@b.invalid" });
     assert_eq!(
         feed.json("PUT", "/v1/sources/s", &source).1["definition"]["unless"],
@@ -840,7 +843,7 @@ fn no_key_undoes_what_an_administrator_did() {
         (200, &json!("administrator")),
         "{amended}"
     );
-    assert_eq!(amended["standing"]["note"]["by"], "administrator");
+    assert_eq!(amended["standing"]["note"]["created_by"], "administrator");
     assert_eq!(
         admin
             .json("PATCH", &at("mine/2"), &json!({ "disabled": true }))
@@ -902,7 +905,7 @@ fn no_key_undoes_what_an_administrator_did() {
     );
     assert_eq!(shop.verdict(&novel), "unknown");
     assert_eq!(
-        mine.json("PUT", "/v1/allow/mine", &json!({ "text": novel }))
+        mine.json("PUT", "/v1/allow-lists/mine", &json!({ "text": novel }))
             .0,
         403
     );

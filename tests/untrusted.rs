@@ -200,7 +200,7 @@ fn market(catalogue: Catalogue) -> Catalogue {
                 must_gate,
                 rate,
                 quota,
-                expires,
+                expires_at: expires,
             })
             .unwrap();
     }
@@ -349,7 +349,7 @@ fn content(text: String, hardened: Option<bool>) -> Content {
 fn added(
     Added {
         outcome,
-        decides,
+        restriction,
         coverage,
         uncompared,
         unless,
@@ -359,7 +359,7 @@ fn added(
 ) -> Value {
     json!([
         outcome,
-        decides,
+        restriction,
         coverage,
         uncompared,
         unless,
@@ -385,7 +385,7 @@ fn told(done: Result<Value, CatalogueError>) -> Value {
 /// What a report says, without what is only information, and without the E-values, which depend on how many gems the index has.
 fn deciding(report: &Report) -> Value {
     let mut shown = serde_json::to_value(report).unwrap();
-    let decides = |found: &Value| found["informs"].is_null();
+    let decides = |found: &Value| found["informational"].is_null();
     let mut matches: Vec<Value> = shown["matches"]
         .as_array()
         .unwrap()
@@ -591,7 +591,7 @@ fn a_list_of_the_gems_of_others_accuses_nobody() {
             (Rights::PublicDomain, 1),
             "book {number}"
         );
-        assert!(report.informing > 0, "the list matches: {report:?}");
+        assert!(report.informational > 0, "the list matches: {report:?}");
     }
     // The publisher of the novel adds it, with a gate.
     let entry = NewEntry::new(
@@ -638,7 +638,7 @@ fn gems_of_another_recipe_are_information_only() {
         (list.book.library.as_str(), list.recipes),
         ("bad", vec![Recipe::released().name().clone()])
     );
-    assert_eq!(std::mem::take(&mut after.informing), 1);
+    assert_eq!(std::mem::take(&mut after.informational), 1);
     assert_eq!(after, before);
     // Its own keys are told that it decides.
     let own = bad.own_libraries().unwrap();

@@ -580,7 +580,7 @@ fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
         (&entries[0]["number"], &second["next_cursor"]),
         (&json!(5), &Value::Null)
     );
-    let begun = entries[0]["at"].as_str().unwrap();
+    let begun = entries[0]["created_at"].as_str().unwrap();
     assert_eq!(page(&format!("?since={begun}")), second);
     assert_eq!(page("?since=2100-01-01T00:00:00Z")["entries"], json!([]));
     assert_eq!(

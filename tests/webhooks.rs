@@ -109,7 +109,11 @@ fn a_library_is_told_of_books_that_match() {
     hook.is_left_alone();
     let shown = list(&to);
     assert_eq!(
-        (&shown[0]["library"], &shown[0]["url"], &shown[0]["behind"]),
+        (
+            &shown[0]["library"],
+            &shown[0]["url"],
+            &shown[0]["pending_changes"]
+        ),
         (&"mine".into(), &hook.url.as_str().into(), &0.into())
     );
     assert!(!format!("{shown:?}").contains("whsec"), "{shown:?}");
@@ -190,21 +194,21 @@ fn what_fails_is_sent_again_and_what_is_refused_is_not() {
     elsewhere.is_left_alone();
     let shown = std::iter::repeat_with(|| list(&to)).find(|shown| {
         thread::sleep(Duration::from_millis(100));
-        shown[0]["failing"].is_object()
+        shown[0]["failure"].is_object()
     });
     let shown = shown.expect("endless");
     assert_eq!(shown[0]["library"], "dead");
     assert!(
-        shown[0]["failing"]["error"]
+        shown[0]["failure"]["error"]
             .as_str()
             .expect("an error")
             .contains("did not respond in time"),
         "{shown:?}"
     );
     assert!(
-        shown[0]["behind"].as_u64() > Some(0)
-            && shown[1]["behind"] == 0
-            && shown[1]["failing"].is_null(),
+        shown[0]["pending_changes"].as_u64() > Some(0)
+            && shown[1]["pending_changes"] == 0
+            && shown[1]["failure"].is_null(),
         "{shown:?}"
     );
 }
@@ -321,7 +325,7 @@ fn what_was_not_told_is_told_after_a_restart() {
     let error = || {
         list(&to)
             .first()
-            .and_then(|hook| Some(hook["failing"]["error"].as_str()?.to_owned()))
+            .and_then(|hook| Some(hook["failure"]["error"].as_str()?.to_owned()))
     };
     let error = std::iter::repeat_with(error).find_map(|error| {
         thread::sleep(Duration::from_millis(100));
@@ -336,7 +340,7 @@ fn what_was_not_told_is_told_after_a_restart() {
     // Events recorded while no server runs.
     let folder_of_it = format!("--data {}", data.display());
     put(&folder, &folder_of_it, "mine", "three", &prose(1, 3_000));
-    assert!(list(&folder_of_it)[0]["behind"].as_u64() > Some(1));
+    assert!(list(&folder_of_it)[0]["pending_changes"].as_u64() > Some(1));
     let server = Server::start_with(PRIVATE, &[], &data);
     let told: Vec<Value> = (0..3)
         .map(|_| hook.next().json()["data"]["book"]["id"].clone())

@@ -299,7 +299,7 @@ impl<'a> Client<'a> {
     fn record(&mut self) -> Result<(), String> {
         let (_, state, url) = self.one_of_mine();
         let (status, record) = read(self.agent.get(url).call())?;
-        let disabled = !record["standing"]["disabled_since"].is_null();
+        let disabled = !record["standing"]["disabled_at"].is_null();
         let as_it_is = match state {
             Some(state) => status == 200 && disabled == state.disabled,
             None => status == 404,

@@ -130,5 +130,8 @@ fn line(list: &AllowList) -> String {
     let book = list.book.iter().map(|book| format!("book {book}"));
     let allowed = gems.chain(book).collect::<Vec<_>>().join(", ");
     let note = clean(list.note.as_deref().unwrap_or_default());
-    format!("{}\t{allowed}\tsince {}\t{note}", list.name, list.since)
+    format!(
+        "{}\t{allowed}\tsince {}\t{note}",
+        list.name, list.created_at
+    )
 }

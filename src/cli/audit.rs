@@ -47,7 +47,7 @@ impl AuditArgs {
                 } else {
                     let AuditEntry {
                         number,
-                        at,
+                        created_at: at,
                         actor,
                         action,
                     } = entry;

@@ -71,7 +71,7 @@ impl BackupArgs {
         let JobResult::BackedUp(BackedUp {
             backup,
             bytes,
-            kept,
+            backups: kept,
         }) = result
         else {
             return Err(other_result());

@@ -328,7 +328,7 @@ fn line(record: &Record) -> String {
         .map(|(recipe, gems)| format!("{gems} {recipe}"))
         .collect();
     let title = clean(record.description.title.as_deref().unwrap_or_default());
-    let disabled = if record.standing.disabled_since.is_some() {
+    let disabled = if record.standing.disabled_at.is_some() {
         " (disabled)"
     } else {
         ""
@@ -373,7 +373,7 @@ fn description(record: &Record) -> [(&'static str, Option<String>); 5] {
 /// What else is known of a book, each under its name.
 fn state(record: &Record) -> [(&'static str, Option<String>); 12] {
     let Standing {
-        disabled_since,
+        disabled_at: disabled_since,
         note,
         validity,
         quarantine,
@@ -390,7 +390,7 @@ fn state(record: &Record) -> [(&'static str, Option<String>); 12] {
         (
             "note",
             note.as_ref()
-                .map(|note| format!("{} ({})", note.text, note.since)),
+                .map(|note| format!("{} ({})", note.text, note.created_at)),
         ),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
         ("text", record.text_kept.then(|| "kept".to_owned())),
@@ -402,8 +402,11 @@ fn state(record: &Record) -> [(&'static str, Option<String>); 12] {
         ),
         ("digest", Some(record.digest.clone())),
         ("clean digest", record.clean_digest.clone()),
-        ("changed", Some(record.changed.to_string())),
-        ("fetched", record.fetched.map(|fetched| fetched.to_string())),
+        ("changed", Some(record.changed_at.to_string())),
+        (
+            "fetched",
+            record.fetched_at.map(|fetched| fetched.to_string()),
+        ),
     ]
 }
 
@@ -436,9 +439,9 @@ fn text(target: &Target, key: &BookKey) -> Result<Status, Failure> {
 
 fn quarantined(quarantine: &Quarantine) -> String {
     let Quarantine {
-        since,
+        started_at: since,
         works,
-        confirmed,
+        confirmed_at: confirmed,
     } = quarantine;
     let state = confirmed.map_or("not confirmed yet".to_owned(), |at| {
         format!("confirmed {at}")

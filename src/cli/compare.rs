@@ -23,7 +23,7 @@ use super::text::whole;
 /// in case, accents, hyphens or blanks, invisible characters, or letters that look alike.
 ///
 /// What neither has a gem in is not compared, so short quotations between long different texts may be missing. Texts that differ for
-/// long stretches, or repeat a few words for ever, are compared with limited effort; then the figure is a lower bound, and `at_least`
+/// long stretches, or repeat a few words for ever, are compared with limited effort; then the figure is a lower bound, and `lower_bound`
 /// is true in JSON.
 ///
 /// The page of `--html` shows the passages next to each other, longest first. What differs is marked, and so is what is only spelled

@@ -149,7 +149,7 @@ fn list(target: &Target, mut query: DecisionsQuery, json: bool) -> Result<(), Fa
 fn line(decision: &Decision) -> String {
     let Decision {
         id,
-        at,
+        created_at: at,
         actor,
         ruling,
         check,

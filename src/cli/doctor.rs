@@ -13,7 +13,7 @@ use lapidary_operations::status::Diagnose;
 /// Report what is unhealthy about a catalogue or a server, why it matters, and the command that fixes it.
 ///
 /// A line for each finding: what it is, why it matters, and what fixes it, in which you replace the words in capitals. A finding
-/// has a `concern` in JSON:
+/// has a `code` in JSON:
 ///
 /// - `weak_default`: the default recipe is weaker than `hardened@secret`
 ///
@@ -95,7 +95,13 @@ impl DoctorArgs {
             json_line(&mut out, &Findings { findings })?;
             return Ok(status);
         }
-        for Finding { what, why, fix, .. } in &findings {
+        for Finding {
+            detail: what,
+            reason: why,
+            fix,
+            ..
+        } in &findings
+        {
             writeln!(out, "{what}: {why}; to fix it: {fix}")?;
         }
         if findings.is_empty() {

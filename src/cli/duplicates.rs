@@ -452,7 +452,7 @@ impl KnownBooks {
         Self {
             name: record.key.to_string(),
             format: None,
-            changed: record.changed,
+            changed: record.changed_at,
         }
     }
 }

@@ -69,7 +69,7 @@ fn by_date(books: &[Record], about: &[(String, Timestamp, String)]) -> Vec<u32> 
     let mut order: Vec<u32> = (0..about.len() as u32).collect();
     order.sort_by_key(|book| {
         let (name, at, _) = &about[*book as usize];
-        (*at, books[*book as usize].changed, name)
+        (*at, books[*book as usize].changed_at, name)
     });
     order
 }

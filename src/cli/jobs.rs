@@ -82,7 +82,7 @@ fn sentence(job: &Job) -> String {
         state,
         done,
         total,
-        started,
+        started_at: started,
         error,
         ..
     } = job;

@@ -124,7 +124,7 @@ impl NewKeyArguments {
             must_gate: self.must_gate,
             rate: self.rate,
             quota: self.quota,
-            expires: self.expires,
+            expires_at: self.expires,
         }
     }
 }
@@ -155,7 +155,7 @@ fn line(key: &Key) -> String {
             .map(|Unless::Protected| "must gate: protected".to_owned()),
     );
     words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
-    words.extend(key.expires.map(|expires| {
+    words.extend(key.expires_at.map(|expires| {
         format!(
             "{} {expires}",
             if key.has_expired() {
@@ -169,7 +169,7 @@ fn line(key: &Key) -> String {
         "{} (id {}, created {})",
         words.join(", "),
         key.id,
-        key.created
+        key.created_at
     )
 }
 

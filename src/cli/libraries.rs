@@ -82,7 +82,7 @@ fn line(library: &LibraryListing) -> String {
         trusted,
         books,
         bytes,
-        changed,
+        changed_at: changed,
         ..
     } = library;
     let trust = if *trusted { "trusted" } else { "not trusted" };

@@ -275,9 +275,9 @@ impl Remote {
             exactly: _,
             own: _,
         } = options.clone();
-        let (text, clean, gems, own) = match query.clone() {
+        let (text, clean, gems, indexed) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None, None),
-            Query::Gems(TextGems { gems, own }) => (None, None, Some(gems), own),
+            Query::Gems(TextGems { gems, indexed }) => (None, None, Some(gems), indexed),
         };
         let recipes = match recipes {
             Recipes::Usual => None,
@@ -286,7 +286,7 @@ impl Remote {
         };
         let check = Check {
             gems,
-            own,
+            indexed,
             text,
             clean,
             recipe: None,

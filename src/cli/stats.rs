@@ -108,7 +108,7 @@ fn library_line(library: &LibraryListing) -> String {
     };
     format!(
         "library {}{trust}: {books}, {bytes} of text{kept}, changed {}",
-        library.library, library.changed
+        library.library, library.changed_at
     )
 }
 

@@ -110,9 +110,9 @@ fn line(webhook: &Webhook) -> String {
     let Webhook {
         library,
         url,
-        since,
-        behind,
-        failing,
+        created_at: since,
+        pending_changes: behind,
+        failure: failing,
     } = webhook;
     let behind = count(*behind, "change", "changes");
     let state = match failing {

@@ -80,7 +80,7 @@ pub(super) fn entries_table(language: Language, title: &str, entries: &[AuditEnt
     let rows = html! {
         @for entry in entries {
             tr {
-                td { (time(entry.at)) }
+                td { (time(entry.created_at)) }
                 td { (clean(&entry.actor)) }
                 td { (what(language, &entry.action)) }
                 td { (about(language, &entry.action)) }

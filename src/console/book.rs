@@ -89,11 +89,11 @@ fn standing(language: Language, record: &Record) -> Markup {
                 " " (language.c_otherwise()) " " (rights(language, days.otherwise))
             }
         }
-        @if let Some(since) = standing.disabled_since { dt { (language.c_is_disabled()) } dd { (time(since)) } }
+        @if let Some(since) = standing.disabled_at { dt { (language.c_is_disabled()) } dd { (time(since)) } }
         @if standing.is_quarantined() { dt { (language.c_in_quarantine()) } dd { (language.informs_quarantined()) } }
         @if let Some(note) = &standing.note {
             dt { (language.c_note()) }
-            dd { (clean(&note.text)) " " span class="quiet" { (time(note.since)) } }
+            dd { (clean(&note.text)) " " span class="quiet" { (time(note.created_at)) } }
         }
     }
 }
@@ -124,7 +124,7 @@ fn content(language: Language, record: &Record) -> Markup {
         dd { @for (recipe, gems) in &record.gems { span { (recipe.as_str()) ": " (language.number((*gems).into())) } " " } }
         dt { (language.c_kept_texts()) }
         dd { @if record.text_kept { (language.c_yes()) } @else { (language.c_no()) } }
-        dt { (language.c_changed()) } dd { (time(record.changed)) }
+        dt { (language.c_changed()) } dd { (time(record.changed_at)) }
         dt { (language.c_digest()) } dd { code { (record.digest) } }
         @if let Some(digest) = &record.clean_digest {
             dt { (language.c_clean_digest()) } dd { code { (digest) } }
@@ -148,7 +148,7 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
         section {
             h2 { (language.c_change()) }
             div class="buttons" {
-                @if record.standing.disabled_since.is_some() {
+                @if record.standing.disabled_at.is_some() {
                     (one("enable", language.c_enable()))
                 } @else {
                     (one("disable", language.c_disable()))
@@ -324,13 +324,13 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
 /// The times of those entries of the audit log that a book's record tells.
 fn known_changes(record: &Record) -> impl Iterator<Item = Timestamp> {
     let Standing {
-        disabled_since,
+        disabled_at: disabled_since,
         note,
-        amended,
+        amended_at: amended,
         ..
     } = &record.standing;
-    let noted = note.as_ref().map(|note| note.since);
-    let known = [Some(record.changed), *amended, *disabled_since, noted];
+    let noted = note.as_ref().map(|note| note.created_at);
+    let known = [Some(record.changed_at), *amended, *disabled_since, noted];
     known.into_iter().flatten()
 }
 
@@ -362,7 +362,7 @@ async fn history(
     Ok(html! {
         section {
             h2 { (language.c_history()) }
-            @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed)) } }
+            @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed_at)) } }
             @else { (audit::entries_table(language, &language.c_history(), &entries)) }
             @if let Some(next) = next_cursor {
                 (more(language, &with(&format!("/console/audit?from={next}"), &of_book)))

@@ -197,7 +197,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
                 td { (language.number(one.disabled)) }
                 td { (size(language, one.bytes)) }
                 td { (language.number(one.kept_texts)) }
-                td { (time(one.changed)) }
+                td { (time(one.changed_at)) }
                 td { (trust(visitor, one)) }
             }
         }
@@ -234,12 +234,12 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
                     a href=(path("/console/books", [library, id])) {
                         (book.description.title.as_deref().map_or_else(|| language.no_title(), clean))
                     }
-                    @if book.standing.disabled_since.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
+                    @if book.standing.disabled_at.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
                 }
                 td { (clean(&book.description.authors.join(", "))) }
                 td { (clean(library)) "/" (clean(id)) }
                 td { (rights(language, book.rights)) }
-                td { (time(book.changed)) }
+                td { (time(book.changed_at)) }
             }
         }
     };
@@ -436,7 +436,7 @@ async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Pa
         _ => Vec::new(),
     };
     Ok(html! {
-        p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
+        p { (language.c_found_at()) " " (time(job.finished_at.unwrap_or(job.started_at))) }
         @for sentence in &left_out { p { (sentence) } }
         (groups_found(language, &groups))
         @if let Some(next) = next_cursor { (more(language, &format!("/console/duplicates?from={next}"))) }

@@ -333,7 +333,7 @@ async fn show_filed(
     Ok(page.show(visitor, &html! {
         section id="result" {
             div class="report" { (PreEscaped(report)) }
-            p class="quiet" { (language.c_filed_by(&clean(&entry.actor))) " " (time(entry.at)) "." }
+            p class="quiet" { (language.c_filed_by(&clean(&entry.actor))) " " (time(entry.created_at)) "." }
             div class="buttons" {
                 button type="button" data-print { (language.c_print()) }
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
@@ -349,7 +349,7 @@ fn evidence(visitor: &Visitor, entry: &Decision) -> Markup {
     let language = visitor.language();
     let place = path("/console/checks", [&entry.id]);
     if let Some(text) = entry.text {
-        let until = text.until.strftime("%Y-%m-%d").to_string();
+        let until = text.expires_at.strftime("%Y-%m-%d").to_string();
         return html! {
             p class="quiet" { (language.c_text_kept(&until)) }
             (button_to(visitor, &(place + "/delete-text"), &language.c_delete_text(), Some(&language.c_sure_delete_text())))
@@ -396,7 +396,7 @@ fn rulings(language: Language, decisions: &[Decision]) -> Markup {
             @if decisions.is_empty() { p { (language.c_no_decisions_yet()) } }
             @for one in decisions {
                 article class="card" {
-                    p { strong { (ruling(language, one.ruling)) } " · " (time(one.at)) " · " (clean(&one.actor)) }
+                    p { strong { (ruling(language, one.ruling)) } " · " (time(one.created_at)) " · " (clean(&one.actor)) }
                     @if let Some(reason) = &one.reason { p { (clean(reason)) } }
                 }
             }
@@ -477,7 +477,7 @@ fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
         @let covered = report.covered.filter(|_| report.is_answer());
         td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }
         td data-value=(report.total) { (language.number(report.total as u64)) }
-        td { @if let Some(best) = report.matches.iter().find(|found| found.informs.is_none()) {
+        td { @if let Some(best) = report.matches.iter().find(|found| found.informational.is_none()) {
             (clean(best.book.title.as_deref().unwrap_or(&best.book.id)))
         } }
     } }

@@ -154,7 +154,7 @@ fn decisions_table(language: Language, decisions: &[Decision]) -> Markup {
     let rows = html! {
         @for one in decisions {
             tr {
-                td { (time(one.at)) }
+                td { (time(one.created_at)) }
                 td { (clean(&one.actor)) }
                 td { (ruling(language, one.ruling)) }
                 td {

@@ -92,7 +92,7 @@ fn row(visitor: &Visitor, job: &Job) -> Markup {
                     " " (language.number(job.done)) " / " (language.number(job.total))
                 }
             }
-            td { (time(job.started)) }
+            td { (time(job.started_at)) }
             td {
                 @if let Some(error) = &job.error { span lang="en" { (clean(error)) } }
                 @if let Some(result) = &job.result { (told(language, result)) }
@@ -136,7 +136,7 @@ fn told(language: Language, result: &JobResult) -> Markup {
             }
             JobResult::Compacted(done) => { (size(language, done.bytes_before)) " → " (size(language, done.bytes)) }
             JobResult::BackedUp(done) => { (language.head_number()) (done.backup) ", " (size(language, done.bytes)) }
-            JobResult::Reindexed(done) => { (done.before.as_str()) " → " (done.default.as_str()) }
+            JobResult::Reindexed(done) => { (done.previous_default.as_str()) " → " (done.default.as_str()) }
             JobResult::Dropped(done) => { (done.dropped.as_str()) }
         }
     }

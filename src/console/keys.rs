@@ -193,7 +193,7 @@ async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Page
         must_gate,
         rate,
         quota,
-        expires: None,
+        expires_at: None,
     };
     let was_open = visitor
         .inside()
@@ -246,8 +246,8 @@ fn row(visitor: &Visitor, key: &Key) -> Markup {
             }
             td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }
             td { @for rate in [key.rate, key.quota].into_iter().flatten() { (rate) " " } }
-            td { (time(key.created)) }
-            td { @if let Some(expires) = key.expires { (time(expires)) } @else { (language.c_never()) } }
+            td { (time(key.created_at)) }
+            td { @if let Some(expires) = key.expires_at { (time(expires)) } @else { (language.c_never()) } }
             td { div class="buttons" {
                 (button_to(visitor, &path("/console/keys", [&key.name, "rotate"]), &language.c_rotate(),
                     Some(&language.c_sure_rotate(&clean(&key.name)))))

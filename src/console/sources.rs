@@ -17,7 +17,7 @@ use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest,
 };
 use lapidary_common::error::ErrorCode;
-use lapidary_harvest::{Kind, Reason, SourceLimit};
+use lapidary_harvest::{Every, HarvestError, Kind, Reason, SourceLimit};
 use lapidary_language::Language;
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
@@ -51,7 +51,7 @@ fn sources_table(language: Language, sources: &[Source]) -> Markup {
                 td { (clean(source.definition.library.as_str())) }
                 td { (state(language, source.state)) @if source.error.is_some() { " " span class="tag protected" { "!" } } }
                 td { (language.number(source.queued)) }
-                td { @if let Some(next) = source.next_run { (time(next)) } }
+                td { @if let Some(next) = source.next_run_at { (time(next)) } }
             }
         }
     };
@@ -135,6 +135,13 @@ async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Pa
         contact,
         every,
     }) = new;
+    let every: Option<Every> = given(&every)
+        .map(|every| every.parse())
+        .transpose()
+        .map_err(|error: HarvestError| {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            visitor.problem(ErrorCode::BadSource, status, &error.to_string())
+        })?;
     let library: Library = library.trim().parse().map_err(|error: BadName| {
         visitor.problem(
             ErrorCode::BadName,
@@ -143,10 +150,10 @@ async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Pa
         )
     })?;
     let definition = SourceDefinition {
-        contains: given(&contains).into_iter().collect(),
-        text: given(&text),
+        url_contains: given(&contains).into_iter().collect(),
+        text_selector: given(&text),
         contact: given(&contact),
-        every: given(&every),
+        interval_seconds: every.map(Every::seconds),
         ..SourceDefinition::new(kind, address.trim(), library, rights)
     };
     visitor
@@ -240,29 +247,31 @@ fn facts(language: Language, source: &Source) -> Markup {
                 dt { (language.c_failed()) } dd { span lang="en" { (clean(error)) } }
             }
             dt { (language.c_kind()) } dd { (kind(language, definition.kind)) }
-            dt { (language.c_source_address()) } dd { (clean(&definition.address)) }
+            dt { (language.c_source_address()) } dd { (clean(&definition.url)) }
             dt { (language.c_library()) } dd { (clean(definition.library.as_str())) " " (rights(language, definition.rights)) }
-            @let taken = [&*definition.contains, &*definition.matches].concat();
+            @let taken = [&*definition.url_contains, &*definition.url_matches].concat();
             @if !taken.is_empty() { dt { (language.c_contains()) } dd { (clean(&taken.join(", "))) } }
-            @if let Some(text) = &definition.text { dt { (language.c_main_text()) } dd { (clean(text)) } }
-            @if let Some(every) = &definition.every { dt { (language.c_every()) } dd { (clean(every)) } }
-            @if let Some(next) = source.next_run { dt { (language.c_next_run()) } dd { (time(next)) } }
+            @if let Some(text) = &definition.text_selector { dt { (language.c_main_text()) } dd { (clean(text)) } }
+            @if let Some(every) = definition.interval_seconds.and_then(|seconds| Every::of_seconds(seconds).ok()) {
+                dt { (language.c_every()) } dd { (every) }
+            }
+            @if let Some(next) = source.next_run_at { dt { (language.c_next_run()) } dd { (time(next)) } }
         }
     }
 }
 
 /// How far the run is that has not ended, if there is one.
 fn progress(language: Language, source: &Source) -> Markup {
-    let Some(run) = source.run.as_ref().filter(|run| run.ended.is_none()) else {
+    let Some(run) = source.run.as_ref().filter(|run| run.finished_at.is_none()) else {
         return html! {};
     };
-    let done = run.fetched + run.unchanged + run.refused + run.gone;
+    let done = run.fetched + run.unchanged + run.refused + run.missing;
     html! {
         h2 { (language.c_run_number(run.number)) }
         p {
             progress max=((done + source.queued).max(1)) value=(done) aria-label=(language.c_progress()) {}
             " " (language.c_left(source.queued))
-            @if let Some(seconds) = source.seconds_left { ", " (language.c_minutes(seconds.div_ceil(60))) }
+            @if let Some(seconds) = source.remaining_seconds { ", " (language.c_minutes(seconds.div_ceil(60))) }
         }
         (history(language, &language.c_run_number(run.number), std::slice::from_ref(run)))
     }
@@ -286,9 +295,9 @@ fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
         @for run in runs {
             tr {
                 td { (run.number) }
-                td { (time(run.begun)) }
-                td { (ended_at(run.ended)) @if let Some(error) = &run.error { " " span lang="en" { (clean(error)) } } }
-                @for figure in [run.fetched, run.added, run.unchanged, run.refused, run.skipped, run.gone, run.pages_unchanged] {
+                td { (time(run.started_at)) }
+                td { (ended_at(run.finished_at)) @if let Some(error) = &run.error { " " span lang="en" { (clean(error)) } } }
+                @for figure in [run.fetched, run.added, run.unchanged, run.refused, run.skipped, run.missing, run.pages_unchanged] {
                     td { (language.number(figure)) }
                 }
                 td {
@@ -309,7 +318,7 @@ fn ended_at(when: Option<Timestamp>) -> Markup {
 /// Which limit left addresses out.
 fn left_out(language: Language, limit: SourceLimit) -> String {
     match limit {
-        SourceLimit::Most => language.c_left_out_most(),
+        SourceLimit::MaxUrls => language.c_left_out_most(),
         SourceLimit::Key => language.c_left_out_key(),
         SourceLimit::Depth => language.c_left_out_depth(),
     }
@@ -329,10 +338,10 @@ fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
     let rows = html! {
         @for error in errors {
             tr {
-                td { (clean(&error.address)) }
-                td { span lang="en" { (clean(&error.why)) } }
+                td { (clean(&error.url)) }
+                td { span lang="en" { (clean(&error.detail)) } }
                 td { (advice(language, error.reason)) }
-                td { @if let Some(next) = error.next_try { (time(next)) } @else { (language.c_never()) } }
+                td { @if let Some(next) = error.retry_at { (time(next)) } @else { (language.c_never()) } }
             }
         }
     };
@@ -392,7 +401,7 @@ async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Page
     let language = visitor.language();
     let SourceTest {
         items,
-        begins,
+        excerpt: begins,
         skipped,
         error,
     } = visitor.call::<TestSource>(&[&name], ()).await?;
@@ -404,7 +413,7 @@ async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Page
     let rows = html! {
         @for item in &items {
             tr {
-                td { (clean(&item.address)) }
+                td { (clean(&item.url)) }
                 td { (clean(item.id.as_deref().unwrap_or_default())) }
                 td { (clean(item.title.as_deref().unwrap_or_default())) }
             }

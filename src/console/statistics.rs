@@ -30,7 +30,7 @@ async fn page(
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let of = if wanted.of == "week" { "week" } else { "hour" };
-    let history = visitor.list::<ShowHistory>(&[], &[("of", of)]).await?;
+    let history = visitor.list::<ShowHistory>(&[], &[("period", of)]).await?;
     let stats = visitor.call::<ShowStats>(&[], ()).await?;
     let Findings { findings } = visitor.call::<Diagnose>(&[], ()).await?;
     Ok(HtmlPage::new(Here::Statistics, language.c_statistics(), language.c_statistics_lead()).show(
@@ -122,9 +122,9 @@ fn doctor(language: Language, findings: &[Finding]) -> Markup {
             @if findings.is_empty() { p class="good" { (language.c_healthy()) } }
             @for finding in findings {
                 article class="card warn" {
-                    h3 { (concern(language, finding.concern)) }
+                    h3 { (concern(language, finding.code)) }
                     // Numbers and names are in the words of the API, which are English.
-                    p lang="en" { (clean(&finding.what)) ": " (clean(&finding.why)) }
+                    p lang="en" { (clean(&finding.detail)) ": " (clean(&finding.reason)) }
                     p { (language.c_fix()) ": " code { (clean(&finding.fix)) } }
                 }
             }
@@ -167,7 +167,7 @@ fn plot_total(
 
 /// How many checks a minute had which verdict.
 fn checks(language: Language, history: &History) -> [PlotLine; 3] {
-    let minutes = f64::from(history.every_seconds) / 60.0;
+    let minutes = f64::from(history.interval_seconds) / 60.0;
     [
         (
             language.outcome_protected(),
@@ -188,15 +188,19 @@ fn checks(language: Language, history: &History) -> [PlotLine; 3] {
     })
 }
 
+fn milliseconds(seconds: f64) -> f64 {
+    seconds * 1e3
+}
+
 fn plots(language: Language, history: &History) -> Markup {
     let samples = &history.samples;
-    let times: Vec<Timestamp> = samples.iter().map(|sample| sample.at).collect();
+    let times: Vec<Timestamp> = samples.iter().map(|sample| sample.timestamp).collect();
     let latency = [
         line(samples, language.c_median(), "hue-main", |sample| {
-            sample.median_ms
+            sample.median_seconds.map(milliseconds)
         }),
         line(samples, language.c_slowest(), "hue-bad", |sample| {
-            sample.p99_ms
+            sample.p99_seconds.map(milliseconds)
         }),
     ];
     let short = |value: f64| language.decimal(value, usize::from(value < 10.0));

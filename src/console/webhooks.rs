@@ -65,9 +65,9 @@ fn webhooks_table(visitor: &Visitor, webhooks: &[Webhook]) -> Markup {
             tr {
                 td { (clean(one.library.as_str())) }
                 td { (clean(&one.url)) }
-                td { (time(one.since)) }
-                td { (language.number(one.behind)) }
-                td { @match &one.failing {
+                td { (time(one.created_at)) }
+                td { (language.number(one.pending_changes)) }
+                td { @match &one.failure {
                     Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
                     None => (language.c_working()),
                 } }
@@ -95,7 +95,7 @@ async fn allowed(visitor: &Visitor) -> Result<Markup, PageFailure> {
                 td { (clean(list.name.as_str())) }
                 td { (content(language, list)) }
                 td { @if let Some(note) = &list.note { (clean(note)) } }
-                td { (time(list.since)) }
+                td { (time(list.created_at)) }
                 td { (button_to(visitor, &with("/console/allow/remove", &[("name", list.name.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(list.name.as_str()))))) }
             }

@@ -201,14 +201,16 @@ impl CheckRequest {
             Some(id) => Some(editor.decisions().get(id, None)?),
             None => None,
         };
-        let at = entry.as_ref().map_or_else(Timestamp::now, |entry| entry.at);
+        let at = entry
+            .as_ref()
+            .map_or_else(Timestamp::now, |entry| entry.created_at);
         let filed = entry.and_then(|entry| entry.filed);
         let shown = ShownReport {
             name: self.name.or(of_case),
             bytes: text.map(|text| text.len() as u64),
             text,
             headings: &self.headings,
-            books: filed.as_ref().map(|filed| filed.books.as_slice()),
+            books: filed.as_ref().map(|filed| filed.book_digests.as_slice()),
             at,
             is_of_sender: true,
         };
@@ -278,7 +280,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
     let hidden = std::mem::take(&mut asked.hidden);
     let Check {
         gems,
-        own,
+        indexed,
         text,
         clean,
         recipe,
@@ -301,9 +303,9 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         (Some(_), None) if !hidden.is_empty() => {
             return refuse("'hidden' was left out of a text; leave it out with gems");
         }
-        (Some(gems), None) => Query::Gems(TextGems { gems, own }),
-        (None, Some(_)) if own.is_some() => {
-            return refuse("'own' applies only to gems; leave it out with a text");
+        (Some(gems), None) => Query::Gems(TextGems { gems, indexed }),
+        (None, Some(_)) if indexed.is_some() => {
+            return refuse("'indexed' applies only to gems; leave it out with a text");
         }
         (None, Some(text)) => Query::Text { text, clean },
         _ => {

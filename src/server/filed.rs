@@ -88,11 +88,14 @@ async fn show(
         let entry = session.decisions().get(&id, session.viewer())?;
         let (checked, mut room) = text.of(&session, &entry)?;
         let Decision {
-            at, name, filed, ..
+            created_at: at,
+            name,
+            filed,
+            ..
         } = entry;
         let Some(Filed {
             mut report,
-            books,
+            book_digests: books,
             bytes,
             ..
         }) = filed

@@ -1,6 +1,8 @@
 //! The API description (`OpenAPI` 3.1), generated from the declared calls, and a page for trying them.
 
 #[cfg(test)]
+mod released;
+#[cfg(test)]
 mod tests;
 
 use std::sync::LazyLock;

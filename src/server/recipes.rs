@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use lapidary_gems::{Lexicon, Recipe};
+use lapidary_gems::Lexicon;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Get, Post};
@@ -15,9 +15,9 @@ use super::access::Needs::Admin;
 use super::calls::{Call, json, text};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use super::{body, parameters};
+use super::{body, once, parameters};
 use lapidary_catalogue::api::RecipeStats;
-use lapidary_catalogue::{Catalogue, CatalogueError};
+use lapidary_catalogue::{Editor, Terms};
 use lapidary_common::error::ErrorCode;
 use lapidary_operations::status::ShowRecipe;
 use lapidary_operations::{Operation as _, filled};
@@ -48,7 +48,8 @@ pub(super) fn calls() -> Vec<Call> {
             .query::<RecipeQuery>()
             .takes([text("text/plain").example(EXAMPLE)])
             .answers(200, "It was there before", [json::<RecipeStats>()])
-            .answers(201, "It was added", [json::<RecipeStats>()]),
+            .answers(201, "It was added", [json::<RecipeStats>()])
+            .once(),
         Call::new(Get, "/v1/lexicons/{lexicon}", Admin, lexicon)
             .named("lexicon", "Show a lexicon of a recipe, as `lapidary lexicon count` wrote it")
             .answers(200, "The lexicon", [text("text/plain")]),
@@ -61,41 +62,54 @@ async fn add(
     state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let RecipeQuery { recipe: name } = parameters::query(request.query_string(), "recipe")?;
+    let named = once::of(&request)?;
     let mut sent = body::body_of(body::PLAIN, &request, payload, &state, MOST).await?;
     work(&state, move |catalogue| {
         sent.room.grow(SIZE.saturating_mul(sent.bytes.len()))?;
-        let lexicon = if sent.bytes.is_empty() {
-            None
-        } else {
-            let written = std::str::from_utf8(&sent.bytes)
-                .map_err(|_| bad_recipe("the lexicon is not UTF-8".to_owned()))?;
-            Some(Arc::new(
-                written
-                    .parse::<Lexicon>()
-                    .map_err(|error| bad_recipe(error.to_string()))?,
-            ))
+        let lexicon = lexicon_of(&sent.bytes)?;
+        let Some(named) = named else {
+            return added(catalogue, &name, lexicon.as_ref());
         };
-        let recipe = catalogue.recipes().named(&name, lexicon.as_ref())?;
-        let is_new = known(catalogue, &recipe)?.is_none();
-        catalogue.recipes().ensure(std::slice::from_ref(&recipe))?;
-        let added = known(catalogue, &recipe)?.ok_or_else(|| {
-            Problem::new(ErrorCode::BadRecipe, "the recipe was dropped meanwhile")
-        })?;
-        let status = if is_new {
-            StatusCode::CREATED
-        } else {
-            StatusCode::OK
-        };
-        let place = filled(ShowRecipe::ENDPOINT.path, &[added.recipe.as_str()]);
-        Ok(Answer::json(status, &added)?.at(place))
+        let once = named
+            .with(&sent.bytes, None)
+            .begin(catalogue, catalogue.actor())?;
+        let terms = Arc::new(Terms::default().once(once));
+        let editor = catalogue.clone().on(Arc::clone(&terms));
+        terms.keep_during(|| added(&editor, &name, lexicon.as_ref()))
     })
     .await
 }
 
-/// What the catalogue has of a recipe.
-fn known(catalogue: &Catalogue, recipe: &Recipe) -> Result<Option<RecipeStats>, CatalogueError> {
-    let mut known = catalogue.recipes().list()?.into_iter();
-    Ok(known.find(|known| known.recipe == *recipe.name()))
+/// The lexicon that was sent, if one was.
+fn lexicon_of(sent: &[u8]) -> Result<Option<Arc<Lexicon>>, Problem> {
+    if sent.is_empty() {
+        return Ok(None);
+    }
+    let written =
+        std::str::from_utf8(sent).map_err(|_| bad_recipe("the lexicon is not UTF-8".to_owned()))?;
+    let lexicon = written
+        .parse::<Lexicon>()
+        .map_err(|error| bad_recipe(error.to_string()))?;
+    Ok(Some(Arc::new(lexicon)))
+}
+
+fn added(
+    editor: &Editor<'_>,
+    name: &str,
+    lexicon: Option<&Arc<Lexicon>>,
+) -> Result<Answer, Problem> {
+    let (recipe, is_new) = editor.recipes().add_named(name, lexicon)?;
+    let mut known = editor.recipes().list()?.into_iter();
+    let added = known.find(|known| known.recipe == *recipe.name());
+    let added = added
+        .ok_or_else(|| Problem::new(ErrorCode::BadRecipe, "the recipe was dropped meanwhile"))?;
+    let status = if is_new {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    let place = filled(ShowRecipe::ENDPOINT.path, &[added.recipe.as_str()]);
+    Ok(Answer::json(status, &added)?.at(place))
 }
 
 fn bad_recipe(why: String) -> Problem {

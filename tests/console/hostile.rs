@@ -31,7 +31,7 @@ fn attacked(folder: &Folder) -> Server {
         .send_json(json!({ "note": EVIL }))
         .expect("a note");
     put(
-        &format!("/v1/allow/{id}"),
+        &format!("/v1/allow-lists/{id}"),
         &json!({ "book": { "library": EVIL, "id": "copy" }, "note": EVIL }),
     );
     put(

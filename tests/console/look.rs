@@ -49,15 +49,14 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     }
     send(
         "PUT",
-        "/v1/allow/demo%2Fthunder",
+        "/v1/allow-lists/demo%2Fthunder",
         json!({ "book": { "library": "demo", "id": "thunder" }, "note": "licensed" }),
     );
     let shelf = folder.path("shelf");
     folder.file("shelf/one.txt", prose(7, 2_000));
     folder.file("shelf/two.txt", prose(8, 2_000));
     folder.file("shelf/broken.epub", b"PK\x03\x04 and nothing more");
-    let source =
-        json!({ "kind": "folder", "address": shelf, "library": "shelf", "rights": "free" });
+    let source = json!({ "kind": "folder", "url": shelf, "library": "shelf", "rights": "free" });
     send("PUT", "/v1/sources/shelf", source);
     send("POST", "/v1/sources/shelf/run", json!({}));
     send(

@@ -492,7 +492,7 @@ fn a_form_changes_only_what_it_names() {
     }
     let definition = record("/v1/sources/shelf")["definition"].clone();
     assert_eq!(
-        (&definition["contains"], &definition["text"]),
+        (&definition["url_contains"], &definition["text_selector"]),
         (&json!(["book"]), &json!(".page"))
     );
     web.send(

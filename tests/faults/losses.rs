@@ -120,7 +120,7 @@ impl<'n> Story<'n> {
         }
         let (status, told) = self.call("GET", "/v1/doctor", &Value::Null);
         assert!(
-            status == 503 || told["findings"][0]["concern"] == "lost_data",
+            status == 503 || told["findings"][0]["code"] == "lost_data",
             "{told}"
         );
         let verified = self.lapidary("verify STORE");

@@ -74,7 +74,7 @@ fn a_disabled_book_is_kept_and_not_counted() {
 
     let disabled = patch(json!({ "disabled": true, "note": "complaint 17" })).expect(200);
     assert!(
-        disabled["standing"]["disabled_since"].is_string(),
+        disabled["standing"]["disabled_at"].is_string(),
         "{disabled}"
     );
     assert_eq!(disabled["standing"]["note"]["text"], "complaint 17");
@@ -104,10 +104,10 @@ fn a_disabled_book_is_kept_and_not_counted() {
     let enabled = patch(json!({ "disabled": false, "note": "" })).expect(200);
     let standing = &enabled["standing"];
     assert_eq!(
-        (&standing["disabled_since"], &standing["note"]),
+        (&standing["disabled_at"], &standing["note"]),
         (&Value::Null, &Value::Null)
     );
-    assert!(standing["amended"].is_string(), "{enabled}");
+    assert!(standing["amended_at"].is_string(), "{enabled}");
     assert_has(
         &server.check_text(&prose(2, 10_000)),
         json!({ "verdict": "free", "disabled": 0 }),

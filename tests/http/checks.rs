@@ -79,7 +79,7 @@ fn a_text_is_read_as_it_is_asked_for() {
             json!({ "rights": "free", "gems": [1], "clean": false }),
         ),
         (
-            "/v1/allow/list",
+            "/v1/allow-lists/list",
             "PUT",
             json!({ "gems": [1], "clean": true }),
         ),
@@ -146,8 +146,9 @@ fn what_is_allowed_never_blocks() {
     server
         .put_text("/v1/libraries/house/books/2", "protected", &text)
         .expect(201);
-    let allow =
-        |name: &str, what: Value| server.put(&format!("/v1/allow/{name}"), JSON, what.to_string());
+    let allow = |name: &str, what: Value| {
+        server.put(&format!("/v1/allow-lists/{name}"), JSON, what.to_string())
+    };
 
     let list = allow(
         "licensed%2F1",
@@ -175,14 +176,14 @@ fn what_is_allowed_never_blocks() {
     assert_has(&report, json!({ "verdict": "unknown", "total": 1 }));
     assert_eq!(report["matches"][0]["allowed"], true);
     assert_eq!(
-        server.get("/v1/allow").expect(200)["allow"]
+        server.get("/v1/allow-lists").expect(200)["allow_lists"]
             .as_array()
             .map(Vec::len),
         Some(2)
     );
     allow("mine", json!({ "gems": [1, 2] })).expect(200);
     assert_eq!(server.check_text(&text)["verdict"], "protected");
-    let delete = || server.send("DELETE", "/v1/allow/licensed%2F1", &[], b"");
+    let delete = || server.send("DELETE", "/v1/allow-lists/licensed%2F1", &[], b"");
     assert_eq!(delete().status, 204);
     delete().problem(404, "no_such_allow_list", "deleted twice");
     assert_eq!(server.check_text(&quotation)["verdict"], "protected");
@@ -351,10 +352,15 @@ fn gems_of_64_bits_are_strings() {
     );
 
     let allowed = json!({ "gems": strings[1..], "note": "all but one" }).to_string();
-    let list = server.put("/v1/allow/most", JSON, allowed).expect(201);
+    let list = server
+        .put("/v1/allow-lists/most", JSON, allowed)
+        .expect(201);
     assert_eq!(list["gems"], json!({ "hardened": strings[1..] }));
-    let all = server.get("/v1/allow").expect(200);
-    assert_eq!(all["allow"][0]["gems"]["hardened"], json!(strings[1..]));
+    let all = server.get("/v1/allow-lists").expect(200);
+    assert_eq!(
+        all["allow_lists"][0]["gems"]["hardened"],
+        json!(strings[1..])
+    );
     let report = server.post("/v1/checks", TEXT, &text).expect(200);
     assert_has(&report, json!({ "allowed_gems": gems.len() - 1 }));
 

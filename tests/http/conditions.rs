@@ -285,13 +285,13 @@ fn calls_that_take_no_condition_refuse_one() {
 /// What a definition is, and another of the same thing.
 fn definitions() -> [(&'static str, Value, Value); 3] {
     let source = json!({
-        "kind": "opds", "address": "https://books.example/", "library": "house", "rights": "free", "contact": "me@books.example"
+        "kind": "opds", "url": "https://books.example/", "library": "house", "rights": "free", "contact": "me@books.example"
     });
     let mut another = source.clone();
     another["rights"] = "protected".into();
     [
         (
-            "/v1/allow/a/b",
+            "/v1/allow-lists/a/b",
             json!({ "gems": [1] }),
             json!({ "gems": [2] }),
         ),

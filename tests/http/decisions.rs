@@ -57,8 +57,8 @@ fn a_filed_check_can_be_repeated() {
     );
     let of = |entry: &Value| {
         (
-            entry["filed"]["catalogue"].clone(),
-            entry["filed"]["state"].clone(),
+            entry["filed"]["catalogue_id"].clone(),
+            entry["filed"]["catalogue_digest"].clone(),
         )
     };
     assert_eq!(of(&again), of(&entry));
@@ -81,7 +81,7 @@ fn a_filed_check_can_be_repeated() {
     now();
     server
         .put(
-            "/v1/allow/a",
+            "/v1/allow-lists/a",
             JSON,
             json!({ "book": { "library": "house", "id": "2" } }).to_string(),
         )

@@ -277,8 +277,8 @@ fn long_records_make_short_pages() {
         clean: None,
         text_kept: false,
         gems: [].into(),
-        changed: jiff::Timestamp::UNIX_EPOCH,
-        fetched: None,
+        changed_at: jiff::Timestamp::UNIX_EPOCH,
+        fetched_at: None,
         standing: Standing::default(),
     };
     let server = Running::with(|store| {

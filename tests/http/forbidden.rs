@@ -54,7 +54,7 @@ fn nothing_lifts_a_ban() {
     }
     let allow = |name: &str, what: Value| {
         server
-            .put(&format!("/v1/allow/{name}"), JSON, what.to_string())
+            .put(&format!("/v1/allow-lists/{name}"), JSON, what.to_string())
             .expect(201)
     };
     allow(

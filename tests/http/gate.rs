@@ -366,7 +366,7 @@ fn what_one_library_lacks_keeps_no_other_out() {
     .expect(201);
     assert_eq!(
         added["coverage"],
-        json!({ "books": 2, "of": 3 }),
+        json!({ "books": 2, "total": 3 }),
         "the answer says that one was not compared"
     );
     let line = json!({ "id": "3", "rights": "free", "recipe": "released", "gems": gems(&Recipe::released(), &text(5)) });
@@ -379,7 +379,7 @@ fn what_one_library_lacks_keeps_no_other_out() {
         .lines();
     assert_eq!(
         (&answers[0]["outcome"], &answers[0]["coverage"]),
-        (&json!("added"), &json!({ "books": 2, "of": 4 }))
+        (&json!("added"), &json!({ "books": 2, "total": 4 }))
     );
     // A partner's gems are checked, and the report says the same.
     let report = server.post(
@@ -389,7 +389,7 @@ fn what_one_library_lacks_keeps_no_other_out() {
     );
     assert_has(
         &report.expect(200),
-        json!({ "verdict": "protected", "coverage": { "books": 3, "of": 5 } }),
+        json!({ "verdict": "protected", "coverage": { "books": 3, "total": 5 } }),
     );
     let all = server.get("/v1/stats").expect(200);
     let of_one = all["libraries"]
@@ -426,7 +426,7 @@ fn what_one_library_loses_with_a_recipe_keeps_no_other_out() {
     let added = put("house/books/2?unless=protected", of_text(3)).expect(201);
     assert_eq!(
         added["coverage"],
-        json!({ "books": 1, "of": 2 }),
+        json!({ "books": 1, "total": 2 }),
         "the answer says that one was not compared"
     );
     put("house/books/3?unless=protected", of_text(1)).problem(409, "matches", "a match is a match");
@@ -533,7 +533,11 @@ fn the_gate_honours_what_a_check_honours() {
     assert!(!gate("enabled again"));
     let allow = json!({ "book": { "library": "house", "id": "1" } }).to_string();
     server
-        .put(&format!("/v1/allow/{}", encoded("licensed")), JSON, allow)
+        .put(
+            &format!("/v1/allow-lists/{}", encoded("licensed")),
+            JSON,
+            allow,
+        )
         .expect(201);
     assert!(gate("an allow-list"));
 }

@@ -50,11 +50,11 @@ fn whoever_follows_the_cursors_sees_every_item_once() {
         call("PUT", &format!("/v1/libraries/{encoded}/webhook"), hook);
         call(
             "PUT",
-            &format!("/v1/allow/{encoded}"),
+            &format!("/v1/allow-lists/{encoded}"),
             json!({ "gems": [1, 2] }),
         );
         let source = json!({
-            "kind": "opds", "address": "https://books.example/", "library": name, "rights": "free", "contact": "me@books.example"
+            "kind": "opds", "url": "https://books.example/", "library": name, "rights": "free", "contact": "me@books.example"
         });
         call("PUT", &format!("/v1/sources/{encoded}"), source);
     }
@@ -65,7 +65,7 @@ fn whoever_follows_the_cursors_sees_every_item_once() {
         }
     }
     let lists = [
-        ("/v1/allow", "allow", 4),
+        ("/v1/allow-lists", "allow_lists", 4),
         ("/v1/audit", "entries", 20),
         ("/v1/jobs", "jobs", 3),
         ("/v1/keys", "keys", 9),

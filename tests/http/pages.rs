@@ -72,7 +72,7 @@ fn passages_are_found_by_chapter_paragraph_and_percent() {
         .send("POST", "/v1/checks", &html, upload.as_bytes())
         .expect(200);
     let span = &report["matches"][0]["spans"][0];
-    let from = &span["query_at"]["from"];
+    let from = &span["query_position"]["start"];
     assert_eq!(
         (&from["chapter"], &from["paragraph"]),
         (&json!("The second"), &json!(2)),
@@ -83,7 +83,7 @@ fn passages_are_found_by_chapter_paragraph_and_percent() {
         "{span}"
     );
     assert!(
-        span["book_at"]["from"]["percent"].as_f64().unwrap() < 10.0,
+        span["book_position"]["start"]["percent"].as_f64().unwrap() < 10.0,
         "{span}"
     );
     let page = server.send(
@@ -101,7 +101,7 @@ fn passages_are_found_by_chapter_paragraph_and_percent() {
     assert!(page.len() < 2 * upload.len() + 50_000, "{}", page.len());
     let plain = server.check_text(&format!("{other}\n\nChapter 2\n\n{book}"));
     assert_eq!(
-        plain["matches"][0]["spans"][0]["query_at"]["from"]["chapter"],
+        plain["matches"][0]["spans"][0]["query_position"]["start"]["chapter"],
         "Chapter 2"
     );
     let line = json!({ "text": format!("{other}\n\nChapter 2\n\n{book}") }).to_string() + "\n";

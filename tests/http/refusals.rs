@@ -259,7 +259,7 @@ fn a_wrong_method_is_told_the_right_ones() {
         ("DELETE", "/v1/libraries", "GET, HEAD"),
         ("PUT", "/v1/libraries/l/books", "GET, HEAD, POST"),
         ("GET", "/v1/checks:batch", "POST"),
-        ("POST", "/v1/allow", "GET, HEAD"),
+        ("POST", "/v1/allow-lists", "GET, HEAD"),
         ("POST", "/v1/stats", "GET, HEAD"),
         ("BREW", "/healthz", "GET, HEAD"),
     ];

@@ -45,7 +45,7 @@ fn filed_checks_and_settings_read_no_whole_table() {
     let allow = |name: &str| {
         let list = json!({ "text": prose(2, 500) }).to_string();
         server
-            .put(&format!("/v1/allow/{name}"), JSON, list)
+            .put(&format!("/v1/allow-lists/{name}"), JSON, list)
             .expect(201);
     };
     allow("first");
@@ -71,7 +71,7 @@ fn filed_checks_and_settings_read_no_whole_table() {
             .get(&format!("/v1/decisions/{}", id.as_str().unwrap()))
             .expect(200)
     };
-    let [one, other] = [file(), file()].map(|id| state(&id)["filed"]["state"].clone());
+    let [one, other] = [file(), file()].map(|id| state(&id)["filed"]["catalogue_digest"].clone());
     assert!(one.is_string() && one == other, "{one}");
     assert_read(1, "read again once, because they changed");
 }

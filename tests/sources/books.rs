@@ -24,7 +24,7 @@ fn an_archive_is_as_many_books_as_it_has() {
     let harvest = Harvest::new(
         "sitemap",
         &format!("{}/list.txt", site.url),
-        "--allow-private --disable-gone",
+        "--allow-private --disable-missing",
     );
     assert_eq!(harvest.run(), (1, 2, 0, 1));
     let id = |name: &str| format!("{}/shelf.zip/{name}", site.url);
@@ -48,7 +48,7 @@ fn an_archive_is_as_many_books_as_it_has() {
     .json();
     let disabled: Vec<bool> = books
         .iter()
-        .map(|book| book["standing"]["disabled_since"].is_string())
+        .map(|book| book["standing"]["disabled_at"].is_string())
         .collect();
     assert_eq!(
         disabled,
@@ -110,7 +110,7 @@ fn a_gate_keeps_protected_books_out() {
     assert_eq!(
         (
             &errors[0]["reason"],
-            errors[0]["why"].to_string().contains("theirs")
+            errors[0]["detail"].to_string().contains("theirs")
         ),
         (&json!("matches"), false)
     );
@@ -179,7 +179,7 @@ fn a_page_that_takes_too_much_memory_harms_only_itself() {
     let error = &harvest.summary()["errors"][0];
     assert_eq!(error["reason"], "bad_list");
     assert!(
-        error["why"]
+        error["detail"]
             .as_str()
             .is_some_and(|why| why.contains("memory")),
         "{error}"
@@ -218,7 +218,7 @@ fn books_have_the_rights_and_days_of_their_source() {
         json!({"from": "2001-01-01", "until": "2001-12-31", "otherwise": "free"})
     );
     assert!(
-        first["fetched"].is_string() && first["identifiers"] == json!([of(2)]),
+        first["fetched_at"].is_string() && first["identifiers"] == json!([of(2)]),
         "{first}"
     );
     let upload = harvest.folder.file("upload.txt", prose(2, 600));

@@ -32,13 +32,13 @@ fn refused(harvest: &Harvest, path: &str) -> (String, String) {
         .expect("errors")
         .clone();
     let error = errors.iter().find(|error| {
-        error["address"]
+        error["url"]
             .as_str()
             .is_some_and(|address| address.ends_with(path))
     });
     let error = error.unwrap_or_else(|| panic!("{path}: {errors:?}"));
     let words = |name: &str| error[name].as_str().expect("words").to_owned();
-    (words("reason"), words("why"))
+    (words("reason"), words("detail"))
 }
 
 #[test]

@@ -80,8 +80,8 @@ fn servers_that_are_killed_go_on_where_they_were() {
         .iter()
         .zip(&sites)
     {
-        let source = json!({ "kind": kind, "address": format!("{}/{address}", site.url), "library": kind, "rights": "free",
-                             "contains": ["book/"], "allow_private": true, "rate": 150 });
+        let source = json!({ "kind": kind, "url": format!("{}/{address}", site.url), "library": kind, "rights": "free",
+                             "url_contains": ["book/"], "allow_private": true, "requests_per_second": 150 });
         assert_eq!(
             send(&server, "PUT", &format!("/v1/sources/{kind}"), &source).0,
             201
@@ -109,8 +109,9 @@ fn servers_that_are_killed_go_on_where_they_were() {
                 .sum()
         };
         let running = server.get_or_insert_with(|| Server::start(&folder.data()));
-        let is_done =
-            |kind: &str| get(running, &format!("/v1/sources/{kind}"))["run"]["ended"].is_string();
+        let is_done = |kind: &str| {
+            get(running, &format!("/v1/sources/{kind}"))["run"]["finished_at"].is_string()
+        };
         until("it fetches, or is done", || {
             requests() > more || ["sitemap", "site"].iter().all(|kind| is_done(kind))
         });
@@ -135,7 +136,7 @@ fn servers_that_are_killed_go_on_where_they_were() {
     let server = Server::start(&folder.data());
     for kind in ["sitemap", "site"] {
         let shown = || get(&server, &format!("/v1/sources/{kind}"));
-        until("the run ends", || shown()["run"]["ended"].is_string());
+        until("the run ends", || shown()["run"]["finished_at"].is_string());
         let run = &shown()["run"];
         // A book that was added just before a kill is as it was afterwards.
         let [_, added, unchanged, refused] = counted(run);

@@ -15,20 +15,20 @@ fn what_is_beyond_the_most_of_a_run_is_counted() {
     let harvest = Harvest::new(
         "sitemap",
         &format!("{}/list.txt", site.url),
-        "--allow-private --disable-gone --most 21",
+        "--allow-private --disable-missing --max-urls 21",
     );
     let data = harvest.folder.data();
     let done = run("sources run --data {} it", &[&data]).expect(0);
     assert!(done.out.starts_with("20 fetched, 20 added"), "{}", done.out);
     assert!(
         done.err
-            .contains("left out 30 beyond the most addresses of a run (--most)"),
+            .contains("left out 30 beyond the most addresses of a run (--max-urls)"),
         "{}",
         done.err
     );
     assert_eq!(
         harvest.summary()["runs"][0]["left_out"],
-        json!({ "most": 30 })
+        json!({ "max_urls": 30 })
     );
     let shown = run("sources show --data {} it", &[&data]).expect(0).out;
     assert!(shown.contains("    left out 30 beyond"), "{shown}");
@@ -42,7 +42,7 @@ fn what_is_beyond_the_most_of_a_run_is_counted() {
         &[&data],
     )
     .expect(0);
-    assert_eq!(harvest.summary()["definition"]["most"], 100_000);
+    assert_eq!(harvest.summary()["definition"]["max_urls"], 100_000);
 }
 
 /// A list that names ever new addresses, none of which can be fetched, costs its site nothing.
@@ -60,7 +60,7 @@ fn no_list_of_useless_addresses_is_kept_without_bound() {
     let harvest = Harvest::new(
         "sitemap",
         &format!("{}/list.txt", site.url),
-        "--allow-private --most 51",
+        "--allow-private --max-urls 51",
     );
     let data = harvest.folder.data();
     for _ in 0..RUNS {
@@ -69,7 +69,7 @@ fn no_list_of_useless_addresses_is_kept_without_bound() {
     let run_of = |at: usize| harvest.summary()["runs"][at].clone();
     assert_eq!(
         (&run_of(0)["refused"], &run_of(0)["left_out"]),
-        (&json!(50), &json!({ "most": 50 }))
+        (&json!(50), &json!({ "max_urls": 50 }))
     );
     let errors = run("sources errors --data {} it", &[&data]).expect(0).out;
     let newest = format!("x:{}/", RUNS - 1);
@@ -116,8 +116,8 @@ fn no_key_queues_without_bound() {
     );
     let server = Server::start_with("--sources-queue 1000", &[], &folder.data());
     let definition = |most: u64| {
-        json!({ "kind": "sitemap", "address": format!("{}/index.xml", site.url), "library": "lib", "rights": "unknown",
-                "contact": "a@b.invalid", "most": most })
+        json!({ "kind": "sitemap", "url": format!("{}/index.xml", site.url), "library": "lib", "rights": "unknown",
+                "contact": "a@b.invalid", "max_urls": most })
     };
     let (status, answer) = send_with(
         &server,
@@ -137,8 +137,13 @@ fn no_key_queues_without_bound() {
             send_with(&server, &theirs, "PUT", &at, &definition(100_000)).0,
             201
         );
-        let (status, answer) =
-            send_with(&server, &theirs, "PATCH", &at, &json!({ "most": 100_001 }));
+        let (status, answer) = send_with(
+            &server,
+            &theirs,
+            "PATCH",
+            &at,
+            &json!({ "max_urls": 100_001 }),
+        );
         assert_eq!(
             (status, &answer["code"]),
             (403, &json!("not_allowed")),
@@ -254,7 +259,7 @@ fn no_key_queues_without_bound() {
             ),
         );
         let mut definition = definition(100_000);
-        definition["address"] = json!(format!("{}{path}", site.url));
+        definition["url"] = json!(format!("{}{path}", site.url));
         assert_eq!(
             send_with(
                 &server,
@@ -267,7 +272,9 @@ fn no_key_queues_without_bound() {
             201
         );
         assert_eq!(run(name), 202);
-        until("it has run", || shown(name)["run"]["ended"].is_string());
+        until("it has run", || {
+            shown(name)["run"]["finished_at"].is_string()
+        });
         let shown = shown(name);
         assert!(
             shown["run"]["refused"]

@@ -270,7 +270,11 @@ fn a_folder_is_followed() {
     }
     folder.file("books/cover.jpg", [0xff, 0xd8, 0xff, 0xe0]);
     folder.file("books/.hidden/d.txt", prose(9, 600));
-    let harvest = Harvest::new("folder", books.to_str().expect("UTF-8"), "--disable-gone");
+    let harvest = Harvest::new(
+        "folder",
+        books.to_str().expect("UTF-8"),
+        "--disable-missing",
+    );
     assert_eq!(harvest.run(), (3, 3, 0, 0));
     assert_eq!(
         harvest.ids(),
@@ -278,8 +282,12 @@ fn a_folder_is_followed() {
     );
     assert_eq!(harvest.run(), (0, 0, 3, 0));
 
-    let free = add("folder", books.to_str().expect("UTF-8"), "--disable-gone")
-        .replace("protected", "free");
+    let free = add(
+        "folder",
+        books.to_str().expect("UTF-8"),
+        "--disable-missing",
+    )
+    .replace("protected", "free");
     run(&free, &[harvest.folder.data()]).expect(0);
     assert_eq!(
         harvest.run(),
@@ -287,7 +295,11 @@ fn a_folder_is_followed() {
         "other rights hold for books that are there"
     );
     run(
-        &add("folder", books.to_str().expect("UTF-8"), "--disable-gone"),
+        &add(
+            "folder",
+            books.to_str().expect("UTF-8"),
+            "--disable-missing",
+        ),
         &[harvest.folder.data()],
     )
     .expect(0);
@@ -549,7 +561,7 @@ fn oai_repositories_are_listed_to_the_end_and_again_from_there() {
     let harvest = Harvest::new(
         "oai",
         &format!("{}/oai", site.url),
-        "--allow-private --disable-gone",
+        "--allow-private --disable-missing",
     );
     let (fetched, added, _, refused) = harvest.run();
     assert_eq!((fetched, added, refused), (3, 3, 0), "{:?}", site.count());
@@ -572,7 +584,7 @@ fn oai_repositories_are_listed_to_the_end_and_again_from_there() {
     .expect(0)
     .json();
     assert!(
-        books[0]["standing"]["disabled_since"].is_string(),
+        books[0]["standing"]["disabled_at"].is_string(),
         "{}",
         books[0]
     );
@@ -626,7 +638,7 @@ fn a_site_is_followed_within_its_host_and_its_traps_are_bounded() {
     let harvest = Harvest::new(
         "site",
         &format!("{}/day0", site.url),
-        "--allow-private --contains book --most 20",
+        "--allow-private --contains book --max-urls 20",
     );
     assert_eq!(harvest.run(), (0, 0, 0, 0));
     assert!(!site.count().contains_key("/day20"));
@@ -950,7 +962,7 @@ fn a_source_enables_only_what_it_disabled() {
     let harvest = Harvest::new(
         "sitemap",
         &format!("{}/list.txt", site.url),
-        "--allow-private --disable-gone",
+        "--allow-private --disable-missing",
     );
     let data = harvest.folder.data();
     assert_eq!(harvest.run(), (3, 3, 0, 0));
@@ -971,7 +983,7 @@ fn a_source_enables_only_what_it_disabled() {
             .json();
         let note = |book: &Value| {
             (
-                book["standing"]["disabled_since"].is_string(),
+                book["standing"]["disabled_at"].is_string(),
                 book["standing"]["note"]["text"]
                     .as_str()
                     .unwrap_or_default()

@@ -59,14 +59,14 @@ pub fn ended(server: &Server, number: u64) -> Value {
     let mut run = Value::Null;
     until("the run ends", || {
         run = get(server, "/v1/sources/it")["run"].clone();
-        run["number"] == number && run["ended"].is_string()
+        run["number"] == number && run["finished_at"].is_string()
     });
     run
 }
 
 /// The definition of a list of addresses of a site.
 pub fn listed(site: &Site) -> Value {
-    json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "protected", "allow_private": true })
+    json!({ "kind": "sitemap", "url": format!("{}/list.txt", site.url), "library": "lib", "rights": "protected", "allow_private": true })
 }
 
 pub fn put(server: &Server, definition: &Value) -> u16 {
@@ -103,7 +103,7 @@ fn sources_are_defined_run_and_shown_over_http() {
     assert_eq!(put(&server, &listed(&site)), 200);
     let shown = get(&server, "/v1/sources/it");
     assert_eq!(
-        (&shown["state"], &shown["run"], &shown["next_run"]),
+        (&shown["state"], &shown["run"], &shown["next_run_at"]),
         (&json!("idle"), &Value::Null, &Value::Null)
     );
     let (_, tested) = send(&server, "POST", "/v1/sources/it/test", &Value::Null);
@@ -196,7 +196,7 @@ fn sources_are_defined_run_and_shown_over_http() {
         &server,
         "PATCH",
         "/v1/sources/it",
-        &json!({ "paused": true, "rights": "free", "contains": null }),
+        &json!({ "paused": true, "rights": "free", "url_contains": null }),
     );
     assert_eq!(
         (status, &changed["state"], &changed["definition"]["rights"]),
@@ -205,11 +205,11 @@ fn sources_are_defined_run_and_shown_over_http() {
     let (status, problem) = send(&server, "POST", "/v1/sources/it/run", &Value::Null);
     assert_eq!((status, &problem["code"]), (409, &json!("source_paused")));
     for wrong in [
-        json!({ "every": "soon" }),
+        json!({ "interval_seconds": "soon" }),
         json!({ "kind": "shop" }),
         json!({ "unknown": 1 }),
         json!({ "library": null }),
-        json!({ "kind": "folder", "address": "/no/such/folder" }),
+        json!({ "kind": "folder", "url": "/no/such/folder" }),
     ] {
         let (status, problem) = send(&server, "PATCH", "/v1/sources/it", &wrong);
         assert_eq!(
@@ -255,7 +255,7 @@ fn commands_work_through_a_server() {
     let add = add.replace("sources ", "").replace("--data {}", "");
     assert_eq!(there(&add).expect(0).out, "added it\n");
     until("it runs by itself", || {
-        get(&server, "/v1/sources/it")["run"]["ended"].is_string()
+        get(&server, "/v1/sources/it")["run"]["finished_at"].is_string()
     });
     let again = there("run --json it").expect(2);
     assert_eq!(
@@ -293,7 +293,7 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let mut slow = listed(&site);
-    (slow["every"], slow["rate"]) = (json!("1s"), json!(40));
+    (slow["interval_seconds"], slow["requests_per_second"]) = (json!(1), json!(40));
     put(&server, &slow);
     let asked = || site.asked.lock().expect("no panic").len();
     until("it runs", || {
@@ -330,11 +330,11 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     drop(server);
     let server = Server::start(&folder.data());
     // The next run begins when the first one is seen, not as soon as it ends.
-    (slow["every"], slow["rate"]) = (json!("1h"), Value::Null);
+    (slow["interval_seconds"], slow["requests_per_second"]) = (json!(3_600), Value::Null);
     put(&server, &slow);
     let first = ended(&server, 1);
     assert_eq!(first["added"], 200, "{first}");
-    slow["every"] = json!("1s");
+    slow["interval_seconds"] = json!(1);
     put(&server, &slow);
     until("it is due again", || {
         get(&server, "/v1/sources/it")["run"]["number"].as_u64() > Some(1)
@@ -358,7 +358,7 @@ fn a_watched_folder_is_followed_by_a_server() {
     folder.file("books/a.txt", prose(0, 600));
     let server = Server::start(&folder.data());
     let books = folder.path("books");
-    let source = json!({ "kind": "folder", "address": books, "library": "lib", "rights": "free", "gone": "disable" });
+    let source = json!({ "kind": "folder", "url": books, "library": "lib", "rights": "free", "on_missing": "disable" });
     put(&server, &source);
     let has = |id: &str, disabled: bool| {
         let (status, book) = send(
@@ -367,7 +367,7 @@ fn a_watched_folder_is_followed_by_a_server() {
             &format!("/v1/libraries/lib/books/{id}"),
             &Value::Null,
         );
-        status == 200 && book["standing"]["disabled_since"].is_string() == disabled
+        status == 200 && book["standing"]["disabled_at"].is_string() == disabled
     };
     until("it is read", || has("a.txt", false));
     folder.file("books/deep/er/b.txt", prose(1, 600));
@@ -407,8 +407,8 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
         site
     });
     for (number, site) in lists.iter().enumerate() {
-        let source = json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "free",
-                             "allow_private": true, "rate": 20, "every": "1d" });
+        let source = json!({ "kind": "sitemap", "url": format!("{}/list.txt", site.url), "library": "lib", "rights": "free",
+                             "allow_private": true, "requests_per_second": 20, "interval_seconds": 86_400 });
         assert_eq!(
             send(&server, "PUT", &format!("/v1/sources/s{number}"), &source).0,
             201
@@ -416,7 +416,7 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
     }
     for number in 0..2 {
         until("it ends", || {
-            get(&server, &format!("/v1/sources/s{number}"))["run"]["ended"].is_string()
+            get(&server, &format!("/v1/sources/s{number}"))["run"]["finished_at"].is_string()
         });
     }
     assert_eq!(
@@ -444,7 +444,7 @@ fn a_long_list_is_stopped_in_its_middle() {
     let server = Server::start(&folder.data());
     put(
         &server,
-        &json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true }),
+        &json!({ "kind": "list", "url": list, "library": "lib", "rights": "free", "allow_private": true }),
     );
     send(&server, "POST", "/v1/sources/it/run", &Value::Null);
     let shown = || get(&server, "/v1/sources/it");
@@ -469,7 +469,7 @@ fn a_long_list_is_stopped_in_its_middle() {
             &json!({ "paused": false }),
         );
         until("it goes on", || {
-            shown()["state"] == "running" || shown()["run"]["ended"].is_string()
+            shown()["state"] == "running" || shown()["run"]["finished_at"].is_string()
         });
     }
     assert_eq!(
@@ -484,7 +484,7 @@ fn a_long_list_is_stopped_in_its_middle() {
         204
     );
     assert_eq!(send(&server, "GET", "/v1/sources/it", &Value::Null).0, 404);
-    let again = json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true, "most": 5 });
+    let again = json!({ "kind": "list", "url": list, "library": "lib", "rights": "free", "allow_private": true, "max_urls": 5 });
     until("it is cleared", || {
         let (status, problem) = send(&server, "PUT", "/v1/sources/it", &again);
         assert!(
@@ -599,7 +599,7 @@ fn no_key_keeps_others_from_testing_their_sources() {
         )
     };
     for (name, path) in [("slow", "slow"), ("quick", "list.txt")] {
-        let source = json!({ "kind": "sitemap", "address": format!("{}/{path}", site.url), "library": "lib", "rights": "free",
+        let source = json!({ "kind": "sitemap", "url": format!("{}/{path}", site.url), "library": "lib", "rights": "free",
                              "allow_private": true });
         assert_eq!(send(&keys[0], "PUT", name, &source).0, 201);
     }
@@ -655,7 +655,7 @@ fn a_source_is_no_way_around_a_quota() {
         "{stopped}"
     );
     assert!(
-        stopped["next_run"]
+        stopped["next_run_at"]
             .as_str()
             .is_some_and(|next| next.ends_with("T00:00:00Z")),
         "{stopped}"
@@ -683,6 +683,6 @@ fn a_source_is_no_way_around_a_quota() {
     assert_eq!(shown()["run"]["fetched"], fetched);
     send_with(&server, &admin, "PUT", "/v1/sources/it", &listed(&site));
     send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);
-    until("it ends", || shown()["run"]["ended"].is_string());
+    until("it ends", || shown()["run"]["finished_at"].is_string());
     assert_eq!(counted(&shown()["run"])[0], BOOKS);
 }

@@ -220,11 +220,11 @@ fn only_the_main_text_of_a_page_is_the_book() {
     assert_eq!(harvest.run(), (4, 3, 0, 2));
     let error = harvest.summary()["errors"][0].clone();
     assert_eq!(
-        (&error["address"], &error["reason"]),
+        (&error["url"], &error["reason"]),
         (&json!(format!("{}/book/d", site.url)), &json!("bad_book"))
     );
     assert!(
-        error["why"]
+        error["detail"]
             .as_str()
             .is_some_and(|why| why.contains("matches the selector \".text\"")),
         "{error}"
@@ -296,7 +296,7 @@ fn known_pages_are_followed_until_enough_new_books_appear() {
     let harvest = Harvest::new(
         "site",
         &format!("{}/", site.url),
-        "--allow-private --contains book/ --enough 2",
+        "--allow-private --contains book/ --new-books-per-run 2",
     );
     assert_eq!(harvest.run(), (KNOWN, KNOWN, 0, 0), "at first, all is new");
     let asked = || std::mem::take(&mut *site.asked.lock().expect("no panic")).concat();
@@ -319,7 +319,7 @@ fn known_pages_are_followed_until_enough_new_books_appear() {
     assert!(!asked().contains("/old"));
     // What was left out is known as before.
     assert_eq!(harvest.run(), (KNOWN + 3, 0, KNOWN + 3, 0));
-    let wrong = add("list", "-", "--allow-private --enough 2");
+    let wrong = add("list", "-", "--allow-private --new-books-per-run 2");
     assert!(
         run(&wrong, &[harvest.folder.data()])
             .expect(2)

@@ -140,11 +140,11 @@ fn books_that_a_catalogue_does_not_give_are_told() {
     assert_eq!(errors.len(), 6, "{errors:?}");
     let why = |address: &str| {
         let of = errors.iter().find(|error| {
-            error["address"]
+            error["url"]
                 .as_str()
                 .is_some_and(|at| at.ends_with(address))
         });
-        of.unwrap_or_else(|| panic!("{address} in {errors:?}"))["why"]
+        of.unwrap_or_else(|| panic!("{address} in {errors:?}"))["detail"]
             .as_str()
             .expect("words")
             .to_owned()

@@ -174,7 +174,7 @@ fn a_repository_of_5000_records() {
     let harvest = Harvest::new(
         "oai",
         &address,
-        "--allow-private --disable-gone --set books",
+        "--allow-private --disable-missing --oai-set books",
     );
     let (fetched, added, unchanged, refused) = harvest.run();
     assert_eq!(refused, 0, "{}", harvest.summary());
@@ -191,7 +191,7 @@ fn a_repository_of_5000_records() {
     let marc = Harvest::new(
         "oai",
         &format!("{address}?metadataPrefix=marc21"),
-        "--allow-private --most 10",
+        "--allow-private --max-urls 10",
     );
     assert_eq!(marc.run().1, 9, "and a page");
     let books = run(

@@ -189,7 +189,7 @@ fn lists_that_did_not_change_lose_no_book() {
         let harvest = Harvest::new(
             kind,
             &format!("{}{path}", site.url),
-            "--allow-private --disable-gone",
+            "--allow-private --disable-missing",
         );
         assert_eq!(last(&harvest), [3, 3, 0, 0, 0], "{kind}");
         let [_, added, unchanged, refused, same] = last(&harvest);
@@ -198,7 +198,7 @@ fn lists_that_did_not_change_lose_no_book() {
             (0, 3, 0, pages),
             "{kind}"
         );
-        let gone = harvest.summary()["runs"][0]["gone"].as_u64();
+        let gone = harvest.summary()["runs"][0]["missing"].as_u64();
         assert_eq!(
             gone,
             Some(0),
@@ -226,7 +226,7 @@ fn a_page_with_too_many_links_is_sent_again() {
     let harvest = Harvest::new(
         "sitemap",
         &format!("{}/list.txt", site.url),
-        "--allow-private --most 3",
+        "--allow-private --max-urls 3",
     );
     last(&harvest);
     sent(&site);

@@ -44,7 +44,7 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
             201
         );
     }
-    let definition = json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib",
+    let definition = json!({ "kind": "sitemap", "url": format!("{}/list.txt", site.url), "library": "lib",
                              "rights": "protected", "contact": "a@b.invalid" });
     assert_eq!(
         send_with(&server, &theirs, "PUT", "/v1/sources/it", &definition).0,
@@ -56,7 +56,7 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
             &admin,
             "PATCH",
             "/v1/sources/it",
-            &json!({ "rate": 1.0 })
+            &json!({ "requests_per_second": 1.0 })
         )
         .0,
         200
@@ -67,7 +67,7 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
         &theirs,
         "PATCH",
         "/v1/sources/it",
-        &json!({ "rate": 0.5 }),
+        &json!({ "requests_per_second": 0.5 }),
     );
     assert_eq!(
         (status, &answer["code"]),
@@ -96,7 +96,7 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
         until("the run ends", || {
             run =
                 send_with(&server, &admin, "GET", "/v1/sources/it", &Value::Null).1["run"].clone();
-            run["number"] == number && run["ended"].is_string()
+            run["number"] == number && run["finished_at"].is_string()
         });
         let listed = send_with(&server, &admin, "GET", "/v1/libraries", &Value::Null).1;
         let libraries = listed["libraries"].as_array().expect("libraries").clone();

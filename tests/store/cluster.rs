@@ -215,7 +215,9 @@ fn rows_are_read_in_pages() {
     assert_eq!((entries.len(), entries[0].number), (1, 1));
     assert_eq!(store.audit(AuditFrom::Last, 9).unwrap(), entries);
     assert_eq!(
-        store.audit(AuditFrom::Time(entries[0].at), 9).unwrap(),
+        store
+            .audit(AuditFrom::Time(entries[0].created_at), 9)
+            .unwrap(),
         entries
     );
 }

@@ -168,7 +168,7 @@ fn any_book() -> impl Strategy<Value = NewBook> {
             let mut book = book(key, &gems);
             book.record.bytes = bytes;
             book.record.description = description;
-            book.record.changed = Timestamp::from_second(second).unwrap();
+            book.record.changed_at = Timestamp::from_second(second).unwrap();
             match text {
                 Some(text) => keeping(book, text),
                 None => book,
@@ -313,7 +313,7 @@ impl Model {
                 bytes,
                 kept_texts,
                 kept_bytes,
-                changed,
+                changed_at: changed,
                 ..
             } = summary;
             let kept = || records.iter().filter(|record| record.text_kept);
@@ -329,7 +329,7 @@ impl Model {
                 *bytes,
                 records.iter().map(|record| record.bytes).sum::<u64>()
             );
-            assert!(records.iter().all(|record| record.changed <= *changed));
+            assert!(records.iter().all(|record| record.changed_at <= *changed));
         }
         for name in RECIPES {
             self.compare_recipe(snapshot, name);
@@ -351,7 +351,7 @@ impl Model {
                 self.books.len() as u64,
             );
             let coverage = snapshot.coverage_of_any(&names).unwrap();
-            assert_eq!((coverage.books, coverage.of), expected);
+            assert_eq!((coverage.books, coverage.total), expected);
         }
     }
 

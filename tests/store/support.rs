@@ -94,8 +94,8 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
             .iter()
             .map(|(name, gems)| (name.clone(), gems.len() as u32))
             .collect(),
-        changed: Timestamp::from_second(1_000_000).unwrap(),
-        fetched: None,
+        changed_at: Timestamp::from_second(1_000_000).unwrap(),
+        fetched_at: None,
         standing: Standing::default(),
     };
     NewBook {

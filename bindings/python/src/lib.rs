@@ -63,7 +63,7 @@ impl Recipe {
         })
     }
 
-    /// What a check looks up of a text: gems, the positions of its own, and the places of all.
+    /// What a check looks up of a text: gems, the positions of those that a book with the text has, and the places of all.
     #[expect(clippy::type_complexity, reason = "it becomes a tuple")]
     fn query(
         &self,
@@ -73,14 +73,14 @@ impl Recipe {
         py.detach(|| {
             let probes = self.probes(text)?;
             let placed = probes.iter().map(|probe| &probe.placed);
-            let own = probes
+            let indexed = probes
                 .iter()
                 .enumerate()
                 .filter(|(_, probe)| probe.kept)
                 .map(|(at, _)| at);
             Ok((
                 placed.clone().map(|placed| self.written(placed)).collect(),
-                own.collect(),
+                indexed.collect(),
                 placed.map(|placed| placed.place.map(range)).collect(),
             ))
         })

@@ -109,7 +109,7 @@ class Checks(OfServer):
         self.put("1", 11)
         text = prose(11)[5_000:].upper()
         query = lapidary.query(text)
-        report = self.client.check(gems=query.gems, own=query.own, recipe="hardened", library=self.id())
+        report = self.client.check(gems=query.gems, indexed=query.indexed, recipe="hardened", library=self.id())
         by_text = self.client.check(text=text, recipe="hardened", library=self.id())
         self.assertEqual(report["matches"][0]["book"]["id"], "1")
         self.assertEqual(report["verdict"], by_text["verdict"])

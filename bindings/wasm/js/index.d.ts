@@ -25,12 +25,12 @@ export interface PlacedGem {
   end?: number;
 }
 
-/** What a check looks up of a text: `gems` and `own` are fields of the body of `POST /v1/checks`. */
+/** What a check looks up of a text: `gems` and `indexed` are fields of the body of `POST /v1/checks`. */
 export interface Query {
   /** More gems than the text has, so that changed copies are found. */
   gems: (string | number)[];
   /** The positions of those that a book with the same text would have. */
-  own: number[];
+  indexed: number[];
   /** The passage of each, as in `PlacedGem`; `null` with signatures. */
   places: ({ start: number; end: number } | null)[];
 }

@@ -41,7 +41,7 @@ struct Placed {
 #[derive(Serialize)]
 struct Query {
     gems: Vec<WrittenGem>,
-    own: Vec<usize>,
+    indexed: Vec<usize>,
     places: Vec<Option<Place>>,
 }
 
@@ -95,7 +95,7 @@ impl Reader {
                 .iter()
                 .map(|probe| self.recipe.write(probe.placed.gem))
                 .collect(),
-            own: probes
+            indexed: probes
                 .iter()
                 .enumerate()
                 .filter(|(_, probe)| probe.kept)

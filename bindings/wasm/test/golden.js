@@ -157,13 +157,13 @@ export async function files(api, { ok, equal, rejects }) {
   // What is looked up: more than the gems of the text, with the place of each.
   const query = api.query(text, "hardened");
   equal(JSON.stringify(await api.queryOfFile(new Blob(["\u{feff}", bytes]), "hardened")), JSON.stringify(query));
-  const own = new Map(query.own.map((at) => [query.gems[at], query.places[at]]));
-  ok(query.gems.length > 2 * own.size && query.places.length === query.gems.length);
-  const isOwn = ({ gem, start, end }) => own.get(gem)?.start === start && own.get(gem)?.end === end;
+  const indexed = new Map(query.indexed.map((at) => [query.gems[at], query.places[at]]));
+  ok(query.gems.length > 2 * indexed.size && query.places.length === query.gems.length);
+  const isOwn = ({ gem, start, end }) => indexed.get(gem)?.start === start && indexed.get(gem)?.end === end;
   ok(expected.filter(isOwn).length > 0.9 * expected.length);
   const exact = api.query(text, "released");
   equal(exact.gems.join(), api.gems(text, "released").join());
-  ok(typeof exact.gems[0] === "number" && exact.own.length === exact.gems.length);
+  ok(typeof exact.gems[0] === "number" && exact.indexed.length === exact.gems.length);
 
   // An artifact of print is removed where the program does.
   const printed = "The trea\u{ad}sure lay in a bo-\nx of o\u{fb03}ce oak. ";

@@ -14,7 +14,7 @@ use super::entry::{BookGems, Content, NewEntry};
 use super::gate::{Gated, admit};
 use super::gem_list::distinct;
 use super::{Books, CatalogueError, Editor, Text};
-use crate::api::{Added, Decides, HiddenText, Outcome};
+use crate::api::{Added, HiddenText, Outcome, Restriction};
 use crate::metrics::METRICS;
 use crate::permission::Unless;
 use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing, StoreError, Validity};
@@ -25,7 +25,7 @@ pub struct Prepared {
     outcome: Outcome,
     book: NewBook,
     hidden: Option<HiddenText>,
-    decides: Option<Decides>,
+    restriction: Option<Restriction>,
     gated: Option<Gated>,
 }
 
@@ -44,7 +44,7 @@ impl Books<Editor<'_>> {
         let entry = self.0.permitted(entry)?;
         entry.description.within_bounds()?;
         let validity = entry.validity.clone().map(checked).transpose()?.flatten();
-        let decides = self.0.libraries().decides(&entry.key.library)?;
+        let restriction = self.0.libraries().restriction(&entry.key.library)?;
         let snapshot = self.0.store.snapshot();
         let stored = StoredBook::find(&*snapshot, &entry.key)?;
         // Fail early. The store checks again when it writes.
@@ -73,7 +73,7 @@ impl Books<Editor<'_>> {
             outcome,
             book,
             hidden,
-            decides,
+            restriction,
             gated,
         })
     }
@@ -208,8 +208,8 @@ impl StoredBook {
     ) -> Result<bool, CatalogueError> {
         let as_stored = Record {
             gems: self.record.gems.clone(),
-            changed: self.record.changed,
-            fetched: self.record.fetched,
+            changed_at: self.record.changed_at,
+            fetched_at: self.record.fetched_at,
             ..record.clone()
         };
         let is_same = source.recipes.keys().eq(self.record.gems.keys()) && self.record == as_stored;
@@ -296,8 +296,8 @@ impl BookSource<'_> {
             clean: self.clean,
             text_kept: entry.text_to_keep().is_some(),
             gems: BTreeMap::new(),
-            changed: Timestamp::now(),
-            fetched: entry.fetched,
+            changed_at: Timestamp::now(),
+            fetched_at: entry.fetched,
             standing: Standing {
                 validity,
                 ..standing
@@ -406,18 +406,18 @@ impl Prepared {
             outcome,
             book,
             hidden,
-            decides,
+            restriction,
             ..
         } = self;
         let unless = self.is_gated().then_some(Unless::Protected);
         let is_quarantined = book.record.standing.is_quarantined();
-        let decides = decides.or(is_quarantined.then_some(Decides::Quarantined));
+        let restriction = restriction.or(is_quarantined.then_some(Restriction::Quarantined));
         let (book, hidden) = (book.record.clone().into(), hidden.clone());
         Added {
             outcome: *outcome,
             book,
             hidden,
-            decides,
+            restriction,
             coverage: None,
             uncompared: 0,
             unless,

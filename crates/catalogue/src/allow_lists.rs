@@ -71,7 +71,7 @@ impl From<StoredAllowList> for AllowList {
             book,
             digest,
             note,
-            since,
+            created_at: since,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Books<Editor<'_>> {
                 record.standing.validity.clone_from(validity);
             }
             record.rights = rights.unwrap_or(record.rights);
-            record.changed = now;
+            record.changed_at = now;
             Ok(())
         })?)
     }
@@ -116,8 +116,8 @@ impl Books<Editor<'_>> {
                     same.find(|same| same.standing.is_disabled_by_administrator())
                 {
                     let is_noted = standing.is_noted_by_administrator();
-                    (record.standing.disabled_since, record.standing.disabled_by) =
-                        (standing.disabled_since, standing.disabled_by);
+                    (record.standing.disabled_at, record.standing.disabled_by) =
+                        (standing.disabled_at, standing.disabled_by);
                     if is_noted {
                         record.standing.note = standing.note;
                     }
@@ -142,7 +142,7 @@ impl Books<Editor<'_>> {
                 if !record.standing.is_noted_by_administrator() {
                     set_note(record, note, SetBy::Library, now)?;
                 }
-                record.changed = now;
+                record.changed_at = now;
             }
             Ok(())
         })?;
@@ -160,10 +160,10 @@ impl Books<Editor<'_>> {
         self.0.store.amend(&self.0.actor, key, &mut |record| {
             let standing = &mut record.standing;
             if was_lost(standing, lost) {
-                (standing.disabled_since, standing.disabled_by) = (None, None);
+                (standing.disabled_at, standing.disabled_by) = (None, None);
                 let note = standing.note.take();
                 standing.note = note.filter(|note| !is_of_source(note, lost));
-                record.changed = now;
+                record.changed_at = now;
             }
             Ok(())
         })?;
@@ -180,11 +180,11 @@ fn was_lost(standing: &Standing, lost: &str) -> bool {
         .is_some_and(|note| is_of_source(note, lost));
     // The source leaves a note of an administrator as it is. Older versions did not write down who disabled a book.
     let is_noted = standing.is_noted_by_administrator() && by == Some(SetBy::Library);
-    standing.disabled_since.is_some() && by != Some(SetBy::Administrator) && (says_so || is_noted)
+    standing.disabled_at.is_some() && by != Some(SetBy::Administrator) && (says_so || is_noted)
 }
 
 fn is_of_source(note: &Note, lost: &str) -> bool {
-    note.by != Some(SetBy::Administrator) && note.text.starts_with(lost)
+    note.created_by != Some(SetBy::Administrator) && note.text.starts_with(lost)
 }
 
 /// Disables or enables a book.
@@ -200,7 +200,7 @@ fn set_disabled(
     let standing = &mut record.standing;
     let is_of_administrator = standing.is_disabled_by_administrator();
     if disabled {
-        standing.disabled_since = standing.disabled_since.or(Some(now));
+        standing.disabled_at = standing.disabled_at.or(Some(now));
         standing.disabled_by = Some(if is_of_administrator {
             SetBy::Administrator
         } else {
@@ -212,7 +212,7 @@ fn set_disabled(
             what: "disabled",
         });
     } else {
-        (standing.disabled_since, standing.disabled_by) = (None, None);
+        (standing.disabled_at, standing.disabled_by) = (None, None);
     }
     Ok(())
 }
@@ -228,7 +228,7 @@ fn confirm(record: &mut Record, by: SetBy, now: Timestamp) -> Result<(), StoreEr
     if by == SetBy::Library {
         return Err(StoreError::MayNotConfirm(record.key.clone()));
     }
-    quarantine.confirmed = quarantine.confirmed.or(Some(now));
+    quarantine.confirmed_at = quarantine.confirmed_at.or(Some(now));
     Ok(())
 }
 
@@ -248,8 +248,8 @@ fn set_note(record: &mut Record, text: &str, by: SetBy, now: Timestamp) -> Resul
     }
     standing.note = (!text.is_empty()).then(|| Note {
         text: text.to_owned(),
-        since: now,
-        by: Some(by),
+        created_at: now,
+        created_by: Some(by),
     });
     Ok(())
 }

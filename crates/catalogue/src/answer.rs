@@ -54,12 +54,15 @@ pub struct TextGems {
     pub gems: Vec<WrittenGem>,
     /// The positions of those that a book with the same text would have; see [`Recipe::probes`](lapidary_gems::Recipe::probes).
     /// `None`: all.
-    pub own: Option<Vec<u32>>,
+    pub indexed: Option<Vec<u32>>,
 }
 
 impl From<Vec<WrittenGem>> for TextGems {
     fn from(gems: Vec<WrittenGem>) -> Self {
-        Self { gems, own: None }
+        Self {
+            gems,
+            indexed: None,
+        }
     }
 }
 
@@ -184,12 +187,12 @@ impl Comparison {
     /// Says where readers find what matches, by the locators of both texts.
     pub fn locate(&mut self, a: &Locator, b: &Locator) {
         for span in &mut self.spans {
-            span.query_at = span.query.bytes.map(|place| a.locate(place));
-            span.book_at = span.book.bytes.map(|place| b.locate(place));
+            span.query_position = span.query.bytes.map(|place| a.locate(place));
+            span.book_position = span.book.bytes.map(|place| b.locate(place));
         }
         for passage in &mut self.passages {
-            passage.query_at = Some(a.locate(passage.query));
-            passage.book_at = Some(b.locate(passage.book));
+            passage.query_position = Some(a.locate(passage.query));
+            passage.book_position = Some(b.locate(passage.book));
         }
     }
 }

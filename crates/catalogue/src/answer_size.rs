@@ -24,7 +24,7 @@ impl Shown {
         let spans = std::mem::take(&mut found.spans);
         let alone = length(&found);
         if !decides && (self.left_out > 0 || self.bytes + alone > ANSWER_BYTES) {
-            self.left_out += usize::from(found.informs.is_none());
+            self.left_out += usize::from(found.informational.is_none());
             return false;
         }
         self.bytes += alone;
@@ -39,7 +39,7 @@ impl Shown {
             })
             .collect();
         found.spans.shrink_to_fit();
-        if found.informs.is_none() {
+        if found.informational.is_none() {
             self.spans_left_out += all - found.spans.len();
         }
         self.matches.push(found);

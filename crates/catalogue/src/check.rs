@@ -102,8 +102,8 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                     Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
                 Asked::of_text(text, &read, chosen)
             }
-            Query::Gems(TextGems { gems, own }) => {
-                Asked::of_gems(gems, own.as_deref(), chosen.recipes)?
+            Query::Gems(TextGems { gems, indexed }) => {
+                Asked::of_gems(gems, indexed.as_deref(), chosen.recipes)?
             }
         };
         let checking = Checking {
@@ -283,19 +283,21 @@ impl Asked {
         }
     }
 
-    /// `own`: the positions of the gems that a book with the same text would have, if not all.
+    /// `indexed`: the positions of the gems that a book with the same text would have, if not all.
     pub(super) fn of_gems(
         gems: &[WrittenGem],
-        own: Option<&[u32]>,
+        indexed: Option<&[u32]>,
         recipes: Vec<Recipe>,
     ) -> Result<Self, CatalogueError> {
         let mut in_recipes = Vec::with_capacity(recipes.len());
         for recipe in recipes {
             let distinct = distinct(gems, &recipe)?;
-            let own = own.map(|own| own_of(gems, own, &recipe)).transpose()?;
+            let indexed = indexed.map(|at| gems_at(gems, at, &recipe)).transpose()?;
             let probes = distinct.into_iter().map(|gem| Probe {
                 placed: PlacedGem { gem, place: None },
-                kept: own.as_ref().is_none_or(|own| own.contains(&gem)),
+                kept: indexed
+                    .as_ref()
+                    .is_none_or(|indexed| indexed.contains(&gem)),
             });
             let probes = probes.collect();
             in_recipes.push((recipe, probes));
@@ -310,22 +312,22 @@ impl Asked {
 }
 
 /// The gems at these positions.
-fn own_of(
+fn gems_at(
     gems: &[WrittenGem],
-    own: &[u32],
+    positions: &[u32],
     recipe: &Recipe,
 ) -> Result<HashSet<Gem>, CatalogueError> {
-    let mut own_gems = HashSet::new();
-    for &at in own {
+    let mut found = HashSet::new();
+    for &at in positions {
         let gem = gems
             .get(at as usize)
             .ok_or(CatalogueError::NoSuchPosition {
                 at,
                 gems: gems.len(),
             })?;
-        own_gems.extend(recipe.read(*gem));
+        found.extend(recipe.read(*gem));
     }
-    Ok(own_gems)
+    Ok(found)
 }
 
 /// The query for a stored book in those of these recipes that it has gems of.

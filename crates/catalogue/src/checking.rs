@@ -575,7 +575,7 @@ impl Answering<'_> {
             day: self.checking.day,
             rule: main.asked.rule,
             total,
-            informing,
+            informational: informing,
             uncompared,
             disabled,
             e_value,
@@ -648,7 +648,7 @@ impl Answering<'_> {
                 let names = language.names(&all);
                 Some(language.note_missed(
                     coverage.lacking(),
-                    coverage.of,
+                    coverage.total,
                     &names,
                     all.len() as u64,
                 ))
@@ -825,7 +825,7 @@ impl Answering<'_> {
             exact: None,
             passages: Vec::new(),
             allowed: found.allowed,
-            informs: found.informs,
+            informational: found.informs,
             disputed: false,
         }
     }
@@ -950,7 +950,7 @@ impl ShownBooks {
     /// Says which work each match is of, and which matches are disputed.
     fn complete(&self, matches: &mut [Match], rivals: &[Judged]) {
         // Those that only inform come last, and join no works.
-        let joining = matches.partition_point(|found| found.informs.is_none());
+        let joining = matches.partition_point(|found| found.informational.is_none());
         let works = works(&self.sketches, joining);
         for ((found, work), by_gems) in matches.iter_mut().zip(works).zip(&self.by_gems) {
             found.work = work;

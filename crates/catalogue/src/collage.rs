@@ -74,9 +74,9 @@ pub(super) fn quarantine_of(
     };
     let works = checking.shared_works(&|recipe| passages(recipe, has_text).fewest() as usize)?;
     let quarantine = Quarantine {
-        since: Timestamp::now(),
+        started_at: Timestamp::now(),
         works: works.len() as u32,
-        confirmed: None,
+        confirmed_at: None,
     };
     Ok(is_collage(&works, has_text).then_some(quarantine))
 }

@@ -497,7 +497,7 @@ fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
     libraries
         .into_iter()
         .map(|library| LibrarySummary {
-            changed,
+            changed_at: changed,
             recipes: BTreeMap::new(),
             ..library
         })

@@ -153,7 +153,7 @@ impl StoredDecision {
         } = self;
         Decision {
             id: id.to_string(),
-            at,
+            created_at: at,
             actor,
             ruling,
             check,
@@ -246,10 +246,10 @@ impl Decisions<Editor<'_>> {
         let text = query.as_text();
         report.locate_in(text, headings);
         Ok(Filed {
-            books: digests_of_books(&*snapshot, &report)?,
+            book_digests: digests_of_books(&*snapshot, &report)?,
             report,
-            catalogue: catalogue_id(&self.0)?.to_string(),
-            state: state_of(&self.0, &*snapshot)?,
+            catalogue_id: catalogue_id(&self.0)?.to_string(),
+            catalogue_digest: state_of(&self.0, &*snapshot)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
@@ -381,7 +381,7 @@ impl Decisions<Editor<'_>> {
     pub(super) fn import(&self, decision: Decision) -> Result<bool, CatalogueError> {
         let Decision {
             id,
-            at,
+            created_at: at,
             actor,
             ruling,
             check,
@@ -647,7 +647,7 @@ fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
 fn libraries_of(filed: &Filed) -> BTreeSet<&str> {
     let matches = filed.report.matches.iter();
     matches
-        .filter(|found| found.informs.is_none())
+        .filter(|found| found.informational.is_none())
         .map(|found| found.book.library.as_str())
         .collect()
 }

@@ -41,7 +41,7 @@ fn example(text: &str, trick: Trick, bytes: Place) -> DisguisedWord {
     DisguisedWord {
         trick,
         bytes,
-        at: None,
+        position: None,
         before: text[context..start].to_owned(),
         word: of(&text[start..end], WORD),
         after: of(&text[end..], CONTEXT),

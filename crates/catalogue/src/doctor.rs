@@ -46,9 +46,9 @@ impl Finding {
         fix: impl Into<String>,
     ) -> Self {
         Self {
-            concern,
-            what: what.into(),
-            why: why.to_owned(),
+            code: concern,
+            detail: what.into(),
+            reason: why.to_owned(),
             fix: fix.into(),
         }
     }
@@ -108,7 +108,7 @@ fn of_all_recipes(
     findings.extend(
         known
             .iter()
-            .filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)),
+            .filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.total)),
     );
     if let Some(recipe) = recipes.first() {
         findings.extend(of_rule(catalogue.rule.on(recipe.rule()), recipe.rule()));
@@ -121,7 +121,7 @@ fn of_all_recipes(
     );
     Ok((
         findings,
-        known.first().map_or(0, |(_, coverage)| coverage.of),
+        known.first().map_or(0, |(_, coverage)| coverage.total),
     ))
 }
 
@@ -206,7 +206,7 @@ fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
             count(coverage.lacking(), "book has", "books have"),
         );
         findings.push(if at == 0 {
-            let what = format!("{lacking} no gems of the default recipe '{name}', of {}", coverage.of);
+            let what = format!("{lacking} no gems of the default recipe '{name}', of {}", coverage.total);
             let (why, fix) = if any.lacking() == 0 {
                 let fix = format!("{}; books that are known only by gems stay as they are", reindex(recipe, false));
                 ("checks of texts use the other recipes too and take longer, and checks of gems miss them", fix)
@@ -215,7 +215,7 @@ fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
             };
             Finding::new(MissedBooks, what, why, fix)
         } else {
-            let what = format!("{lacking} no gems of the recipe '{name}', of {}", coverage.of);
+            let what = format!("{lacking} no gems of the recipe '{name}', of {}", coverage.total);
             let why = "checks with that recipe do not find them";
             let fix = format!(
                 "{} to complete it and make it the default, or lapidary drop-recipe TARGET {name}",
@@ -427,7 +427,7 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
     match jobs
         .iter()
         .filter(|job| matches!(job.task, Task::Backup { .. }) && job.state == JobState::Done)
-        .filter_map(|job| job.ended)
+        .filter_map(|job| job.finished_at)
         .max()
     {
         None => Some(Finding::new(
@@ -445,7 +445,7 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
 }
 
 fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
-    let (name, end) = (&key.name, key.expires?);
+    let (name, end) = (&key.name, key.expires_at?);
     if end <= now {
         let what = format!("the key '{name}' expired on {}", day(end));
         return Some(Finding::new(
@@ -575,7 +575,7 @@ fn of_webhook(webhook: &Webhook) -> Option<Finding> {
     let Webhook {
         library,
         url,
-        failing,
+        failure: failing,
         ..
     } = webhook;
     let failing = failing.as_ref()?;
@@ -666,18 +666,15 @@ mod tests {
             state,
             done: 1,
             total: 3,
-            started,
-            ended: Some(started),
+            started_at: started,
+            finished_at: Some(started),
             result: None,
             error: None,
         }
     }
 
     fn concerns(findings: impl IntoIterator<Item = Finding>) -> Vec<Concern> {
-        findings
-            .into_iter()
-            .map(|finding| finding.concern)
-            .collect()
+        findings.into_iter().map(|finding| finding.code).collect()
     }
 
     #[test]
@@ -704,10 +701,10 @@ mod tests {
         ];
         let found = of_jobs(&jobs);
         assert_eq!(
-            found[0].what,
+            found[0].detail,
             "the last verification (job 4) found 2 inconsistencies"
         );
-        assert_eq!((found.len(), found[0].concern), (1, Inconsistent));
+        assert_eq!((found.len(), found[0].code), (1, Inconsistent));
         assert_eq!(concerns(of_jobs(&jobs[2..])), [FailedJob]);
         assert_eq!(concerns(of_jobs(&jobs[3..])), []);
     }
@@ -717,7 +714,7 @@ mod tests {
         let result = Some(JobResult::BackedUp(BackedUp {
             backup: 1,
             bytes: 1,
-            kept: 1,
+            backups: 1,
         }));
         let backup = |state| {
             let task = Task::Backup {

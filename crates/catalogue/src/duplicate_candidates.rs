@@ -314,8 +314,8 @@ mod tests {
             clean: None,
             text_kept: false,
             gems: BTreeMap::from([(recipe.name().clone(), placed.len() as u32)]),
-            changed: Timestamp::UNIX_EPOCH,
-            fetched: None,
+            changed_at: Timestamp::UNIX_EPOCH,
+            fetched_at: None,
             standing: Standing::default(),
         };
         let gems = BTreeMap::from([(recipe.name().clone(), placed)]);

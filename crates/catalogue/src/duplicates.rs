@@ -230,7 +230,7 @@ fn recent(snapshot: &dyn Snapshot, since: Timestamp) -> Result<HashSet<BookNo>, 
         recent.extend(
             books?
                 .into_iter()
-                .filter(|(_, record)| record.changed >= since)
+                .filter(|(_, record)| record.changed_at >= since)
                 .map(|(number, _)| number),
         );
     }
@@ -393,7 +393,7 @@ impl DuplicateSearch<'_> {
             let mut copies = outlines.filter(|(outline, _)| {
                 outline
                     .as_ref()
-                    .is_some_and(|of| of.is_of(digests) && of.standing.disabled_since.is_none())
+                    .is_some_and(|of| of.is_of(digests) && of.standing.disabled_at.is_none())
             });
             if let Some((_, first)) = copies.next() {
                 return Ok(Some(first));

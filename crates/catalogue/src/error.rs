@@ -47,7 +47,7 @@ pub enum CatalogueError {
     #[error(
         "{} of {} books have gems of recipe '{recipe}', so a check with it would miss the others; use another recipe, or \
          reindex the catalogue",
-        coverage.books, coverage.of
+        coverage.books, coverage.total
     )]
     RecipeIncomplete {
         /// The recipe.
@@ -62,7 +62,7 @@ pub enum CatalogueError {
     #[error(
         "only {} of {} books of the library have gems of the recipes of this check, so it could miss a match, and the book was not added; \
          send the text instead of gems, give those books gems again, or add the book without 'unless'",
-        coverage.books, coverage.of
+        coverage.books, coverage.total
     )]
     CheckIncomplete {
         /// How many books have gems of the recipes.
@@ -297,7 +297,7 @@ pub enum CatalogueError {
     },
     /// A position in a list of gems is beyond its end.
     #[error(
-        "'own' has the position {at}, but there are only {gems} gems; positions are counted from 0"
+        "'indexed' has the position {at}, but there are only {gems} gems; positions are counted from 0"
     )]
     NoSuchPosition {
         /// The position.

@@ -201,7 +201,7 @@ impl Gated {
                 .iter()
                 .all(|recipe| !replaced.gems.contains_key(recipe))
         {
-            coverage.of -= 1;
+            coverage.total -= 1;
         }
         Ok(Some(coverage).filter(|coverage| coverage.lacking() > 0))
     }
@@ -390,7 +390,7 @@ impl<'a> Admission<'a> {
         let found: Option<Vec<&(Recipe, Vec<Probe>)>> = recipes.iter().map(find).collect();
         // No recipe is added while a book is.
         let found = found.ok_or(CatalogueError::CheckIncomplete {
-            coverage: Coverage { books: 0, of: 0 },
+            coverage: Coverage { books: 0, total: 0 },
         })?;
         Ok([
             editor.checks().in_recipes(found),
@@ -469,7 +469,7 @@ fn deciding_matches(report: &Report) -> usize {
     report
         .matches
         .iter()
-        .filter(|found| found.informs.is_none())
+        .filter(|found| found.informational.is_none())
         .count()
 }
 

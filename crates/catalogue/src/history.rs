@@ -62,8 +62,8 @@ impl Series {
         });
         let sample = Sample {
             checks: checks.collect(),
-            median_ms: quantile(&before, counted, 0.5),
-            p99_ms: quantile(&before, counted, 0.99),
+            median_seconds: quantile(&before, counted, 0.5),
+            p99_seconds: quantile(&before, counted, 0.99),
             ..state.clone()
         };
         self.samples.push_back(sample);
@@ -74,13 +74,13 @@ impl Series {
 
     fn shown(&self) -> History {
         History {
-            every_seconds: self.every.as_secs() as u32,
+            interval_seconds: self.every.as_secs() as u32,
             samples: self.samples.iter().cloned().collect(),
         }
     }
 }
 
-/// The latency that this share of the checks between two counts did not exceed, in milliseconds: the limit of its bucket.
+/// The latency that this share of the checks between two counts did not exceed, in seconds: the limit of its bucket.
 fn quantile(before: &EventCounts, now: &EventCounts, share: f64) -> Option<f64> {
     let answered = now.answered.saturating_sub(before.answered);
     let wanted = (answered as f64 * share).ceil() as u64;
@@ -91,7 +91,7 @@ fn quantile(before: &EventCounts, now: &EventCounts, share: f64) -> Option<f64> 
         .enumerate()
         .find(|(at, (_, number))| number.saturating_sub(up_to(*at)) >= wanted);
     let (limit, _) = found.map(|(_, bucket)| bucket).or(now.latencies.last())?;
-    (answered > 0).then_some(limit * 1e3)
+    (answered > 0).then_some(*limit)
 }
 
 /// Figures over time.
@@ -138,10 +138,10 @@ impl EventCounts {
 /// The figures that are not counted.
 fn state(metrics: &Metrics) -> Sample {
     Sample {
-        at: Timestamp::now(),
+        timestamp: Timestamp::now(),
         checks: BTreeMap::new(),
-        median_ms: None,
-        p99_ms: None,
+        median_seconds: None,
+        p99_seconds: None,
         books: metrics.store.most_books(),
         disk_bytes: metrics.store.disk_bytes(),
         memory_bytes: resident(),
@@ -164,10 +164,10 @@ mod tests {
     fn state() -> Sample {
         let at = Timestamp::UNIX_EPOCH;
         Sample {
-            at,
+            timestamp: at,
             checks: BTreeMap::new(),
-            median_ms: None,
-            p99_ms: None,
+            median_seconds: None,
+            p99_seconds: None,
             books: 7,
             disk_bytes: 1,
             memory_bytes: 2,
@@ -184,29 +184,29 @@ mod tests {
         series.take(at(15), &counted(6, [90, 99, 101]), &state());
         series.take(at(20), &counted(6, [90, 100, 110]), &state());
         let History {
-            every_seconds,
+            interval_seconds,
             samples,
         } = series.shown();
         assert_eq!(
-            (every_seconds, samples.len()),
+            (interval_seconds, samples.len()),
             (10, 2),
             "the oldest is gone, and 15 seconds were too early"
         );
         assert_eq!(
             (
                 samples[0].checks["protected"],
-                samples[0].median_ms,
-                samples[0].p99_ms
+                samples[0].median_seconds,
+                samples[0].p99_seconds
             ),
-            (5, Some(1.0), Some(10.0))
+            (5, Some(0.001), Some(0.01))
         );
         assert_eq!(
             (
                 samples[1].checks["protected"],
-                samples[1].median_ms,
-                samples[1].p99_ms
+                samples[1].median_seconds,
+                samples[1].p99_seconds
             ),
-            (1, Some(100.0), Some(100.0))
+            (1, Some(0.1), Some(0.1))
         );
         assert_eq!(
             quantile(&counted(0, [1, 1, 1]), &counted(0, [1, 1, 1]), 0.5),

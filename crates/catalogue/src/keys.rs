@@ -49,7 +49,7 @@ struct StoredKey {
 impl StoredKey {
     /// When a key of this name was added.
     fn since(&self) -> Timestamp {
-        self.since.unwrap_or(self.key.created)
+        self.since.unwrap_or(self.key.created_at)
     }
 }
 
@@ -125,7 +125,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
             .values()
             .map(|kept| (*kept.key).clone())
             .collect();
-        keys.sort_by(|a, b| (&a.name, a.created).cmp(&(&b.name, b.created)));
+        keys.sort_by(|a, b| (&a.name, a.created_at).cmp(&(&b.name, b.created_at)));
         Ok(keys)
     }
 
@@ -304,7 +304,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
 /// The key of this name; if it has several secrets, that of the newest.
 fn newest<'k>(known: &'k KeysById, name: &str) -> Option<&'k StoredKey> {
     let of_name = known.values().filter(|kept| kept.key.name == name);
-    of_name.max_by_key(|kept| kept.key.created)
+    of_name.max_by_key(|kept| kept.key.created_at)
 }
 
 /// The version of a key is its newest secret, which its id names.
@@ -449,11 +449,12 @@ impl Keys<Editor<'_>> {
             .checked_add(overlap)
             .map_err(|_| CatalogueError::BadKey("the overlap is too long; give a shorter one"))?;
         let of_name = kept.values().filter(|kept| kept.key.name == name);
-        let shortened = of_name.filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
+        let shortened =
+            of_name.filter(|kept| kept.key.expires_at.is_none_or(|expires| expires > end));
         let shortened: Vec<StoredKey> = shortened
             .map(|kept| {
                 let key = Key {
-                    expires: Some(end),
+                    expires_at: Some(end),
                     ..(*kept.key).clone()
                 };
                 StoredKey {
@@ -473,7 +474,7 @@ impl Keys<Editor<'_>> {
             must_gate,
             rate,
             quota,
-            expires,
+            expires_at: expires,
             ..
         } = (*newest.key).clone();
         let new = NewKey {
@@ -485,7 +486,7 @@ impl Keys<Editor<'_>> {
             must_gate,
             rate,
             quota,
-            expires,
+            expires_at: expires,
         };
         self.make(&turn, new, since, shortened, Vec::new())
     }
@@ -517,7 +518,7 @@ impl Keys<Editor<'_>> {
             must_gate,
             rate,
             quota,
-            expires,
+            expires_at: expires,
         } = new;
         let created = Timestamp::now();
         let key = Key {
@@ -529,8 +530,8 @@ impl Keys<Editor<'_>> {
             must_gate,
             rate,
             quota,
-            expires,
-            created,
+            expires_at: expires,
+            created_at: created,
         };
         let digest = Sha256::digest(secret.as_bytes()).into();
         keys.push(StoredKey {
@@ -594,7 +595,7 @@ mod tests {
             must_gate: None,
             rate: None,
             quota: None,
-            expires: None,
+            expires_at: None,
         }
     }
 
@@ -674,7 +675,7 @@ mod tests {
                 .of_secret(&alone.secret)
                 .unwrap()
                 .unwrap()
-                .expires,
+                .expires_at,
             None
         );
         assert!(matches!(

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{Decides, LibraryListing};
+use crate::api::{LibraryListing, Restriction};
 use lapidary_checking::Informs;
 use lapidary_store::{
     Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table,
@@ -161,9 +161,12 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         })
     }
 
-    /// For whom the books of a library decide, if not for everybody.
-    pub(super) fn decides(&self, library: &Library) -> Result<Option<Decides>, CatalogueError> {
-        Ok((!self.trust()?.is_trusted(library)).then_some(Decides::OwnTenantOnly))
+    /// Why the books of a library do not decide for everybody, if they do not.
+    pub(super) fn restriction(
+        &self,
+        library: &Library,
+    ) -> Result<Option<Restriction>, CatalogueError> {
+        Ok((!self.trust()?.is_trusted(library)).then_some(Restriction::UntrustedLibrary))
     }
 
     /// Returns every library that holds a book.

@@ -127,7 +127,7 @@ mod tests {
             let findings = of_cluster(&vitals, false);
             findings
                 .first()
-                .map(|found| (found.what.clone(), found.why.clone()))
+                .map(|found| (found.detail.clone(), found.reason.clone()))
         };
         assert_eq!(told([1, 1]), None);
         let (what, why) = told([1, 0]).expect("a finding");

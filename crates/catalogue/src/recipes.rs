@@ -226,6 +226,36 @@ impl CatalogueRecipes<Editor<'_>> {
         self.0.feeding.alone(|| self.add(recipes))
     }
 
+    /// Adds the recipe of this name, and returns whether it is new. A request that takes effect once keeps which one it is
+    /// before: a new secret is drawn only once.
+    pub fn add_named(
+        &self,
+        name: &str,
+        lexicon: Option<&Arc<Lexicon>>,
+    ) -> Result<(Recipe, bool), CatalogueError> {
+        let (recipe, is_new) = match self.0.answered_before()? {
+            Some(answer) => answer,
+            None => self.chosen(name, lexicon)?,
+        };
+        self.ensure(std::slice::from_ref(&recipe))?;
+        Ok((recipe, is_new))
+    }
+
+    /// The recipe of this name that a request adds, and whether it is new.
+    fn chosen(
+        &self,
+        name: &str,
+        lexicon: Option<&Arc<Lexicon>>,
+    ) -> Result<(Recipe, bool), CatalogueError> {
+        let recipe = self.named(name, lexicon)?;
+        let is_new = !self.all().contains(&recipe);
+        let answer = (recipe, is_new);
+        if self.0.once().is_some() {
+            self.0.apply_once(&self.0.keep_answer(&answer)?, &[])?;
+        }
+        Ok(answer)
+    }
+
     /// Adds the recipes of a new catalogue.
     fn begin(&self) -> Result<Vec<Recipe>, CatalogueError> {
         let own = with_secret(&Recipe::hardened(), &drawn()?)?;

@@ -204,7 +204,7 @@ impl Reason {
 #[serde(rename_all = "snake_case")]
 pub enum SourceLimit {
     /// The most addresses of a run of the source.
-    Most,
+    MaxUrls,
     /// The most addresses in the queues of all sources of the key that defined it.
     Key,
     /// The most links from the start of a site.
@@ -216,7 +216,7 @@ impl SourceLimit {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Most => "the most addresses of a run (--most)",
+            Self::MaxUrls => "the most addresses of a run (--max-urls)",
             Self::Key => "the most addresses that may wait for all sources of its key",
             Self::Depth => "the most links from the start of a site",
         }

@@ -91,10 +91,10 @@ pub struct Span {
     pub book: Extent,
     /// Where readers find it in the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub query_at: Option<Located>,
+    pub query_position: Option<Located>,
     /// Where readers find it in the book.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub book_at: Option<Located>,
+    pub book_position: Option<Located>,
 }
 
 /// A passage of a text.
@@ -376,8 +376,8 @@ fn span(common: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> Span {
         common: common.len() as u32,
         query: extent(query, (first.query, last.query)),
         book: extent(book, (first.book, last.book)),
-        query_at: None,
-        book_at: None,
+        query_position: None,
+        book_position: None,
     }
 }
 

@@ -60,7 +60,7 @@ impl Hiding {
 #[serde(deny_unknown_fields)]
 pub struct HiddenCount {
     /// How they are hidden.
-    pub how: Hiding,
+    pub method: Hiding,
     /// How many words.
     pub words: u64,
 }
@@ -111,7 +111,7 @@ impl HiddenWords {
     /// Adds the words of another part of the same file.
     pub fn extend(&mut self, other: &Self) {
         self.in_word = false;
-        for HiddenCount { how, words } in other.counts() {
+        for HiddenCount { method: how, words } in other.counts() {
             let count = self.counts.entry(how).or_default();
             *count = count.saturating_add(words);
         }
@@ -135,7 +135,7 @@ impl HiddenWords {
     pub fn counts(&self) -> impl Iterator<Item = HiddenCount> {
         self.counts
             .iter()
-            .map(|(&how, &words)| HiddenCount { how, words })
+            .map(|(&how, &words)| HiddenCount { method: how, words })
     }
 }
 
@@ -156,7 +156,8 @@ impl From<HiddenWords> for Vec<HiddenCount> {
 impl From<Vec<HiddenCount>> for HiddenWords {
     fn from(counts: Vec<HiddenCount>) -> Self {
         let mut hidden = Self::default();
-        for HiddenCount { how, words } in counts.into_iter().filter(|count| count.words > 0) {
+        for HiddenCount { method: how, words } in counts.into_iter().filter(|count| count.words > 0)
+        {
             let count = hidden.counts.entry(how).or_default();
             *count = count.saturating_add(words);
         }

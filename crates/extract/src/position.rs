@@ -29,9 +29,9 @@ pub struct Position {
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Located {
     /// Where it begins.
-    pub from: Position,
+    pub start: Position,
     /// Where it ends.
-    pub to: Position,
+    pub end: Position,
 }
 
 impl Located {
@@ -43,8 +43,8 @@ impl Located {
             ..Position::default()
         };
         (bytes > 0).then(|| Self {
-            from: position(place.start),
-            to: position(place.end),
+            start: position(place.start),
+            end: position(place.end),
         })
     }
 }
@@ -82,8 +82,8 @@ impl Locator {
     #[must_use]
     pub fn locate(&self, place: Place) -> Located {
         Located {
-            from: self.position(place.start),
-            to: self.position(place.end.saturating_sub(1).max(place.start)),
+            start: self.position(place.start),
+            end: self.position(place.end.saturating_sub(1).max(place.start)),
         }
     }
 
@@ -170,16 +170,16 @@ mod tests {
         let text =
             "Title\n\nChapter 1\n\nOne line\nand another.\n\nSecond.\n\nChapter 2\n\nThird part.";
         let of = |word| found(text, &[], word);
-        assert_eq!(of("Title").from, position(0.0, None, None, Some(1)));
+        assert_eq!(of("Title").start, position(0.0, None, None, Some(1)));
         let across = of("another.\n\nSecond");
         assert_eq!(
-            across.from,
+            across.start,
             position(43.1, Some("Chapter 1"), None, Some(1))
         );
-        assert_eq!(across.to, position(63.9, Some("Chapter 1"), None, Some(2)));
-        assert_eq!(of("Third").from.paragraph, Some(1));
+        assert_eq!(across.end, position(63.9, Some("Chapter 1"), None, Some(2)));
+        assert_eq!(of("Third").start.paragraph, Some(1));
         assert_eq!(
-            of("Chapter 2").from,
+            of("Chapter 2").start,
             position(69.4, Some("Chapter 2"), None, None)
         );
     }
@@ -192,22 +192,22 @@ mod tests {
             title: "The third".into(),
         }];
         assert_eq!(
-            found(text, &headings, "Two").from,
+            found(text, &headings, "Two").start,
             position(17.9, None, Some(1), Some(2))
         );
         assert_eq!(
-            found(text, &headings, "Four").from,
+            found(text, &headings, "Four").start,
             position(60.7, Some("The third"), Some(2), Some(1))
         );
-        assert_eq!(found(text, &headings, "Five").from.page, Some(3));
+        assert_eq!(found(text, &headings, "Five").start.page, Some(3));
     }
 
     #[test]
     fn places_beyond_the_text_are_at_its_end() {
         let located = Locator::new("", &[]).locate(Place { start: 5, end: 2 });
-        assert_eq!((located.from.percent, located.to.paragraph), (0.0, None));
+        assert_eq!((located.start.percent, located.end.paragraph), (0.0, None));
         assert_eq!(Located::in_length(Place { start: 5, end: 50 }, 0), None);
         let place = Located::in_length(Place { start: 5, end: 500 }, 100).unwrap();
-        assert_eq!((place.from.percent, place.to.percent), (5.0, 100.0));
+        assert_eq!((place.start.percent, place.end.percent), (5.0, 100.0));
     }
 }

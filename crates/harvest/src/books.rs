@@ -340,11 +340,11 @@ impl BookChanges<'_, '_> {
         });
         let (address, at) = (known.address.clone(), known.at);
         rows.push(self.0.frontier.put_fault(&SourceError {
-            address,
+            url: address,
             reason: *reason,
-            why,
-            at,
-            next_try: None,
+            detail: why,
+            failed_at: at,
+            retry_at: None,
         }));
     }
 

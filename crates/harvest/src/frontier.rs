@@ -396,11 +396,7 @@ impl<'c> Frontier<'c> {
     }
 
     pub(super) fn put_fault(&self, fault: &SourceError) -> RowChange {
-        put(
-            Table::Harvests,
-            self.address_key(b'e', &fault.address),
-            fault,
-        )
+        put(Table::Harvests, self.address_key(b'e', &fault.url), fault)
     }
 
     pub(super) fn drop_fault(&self, address: &str) -> RowChange {

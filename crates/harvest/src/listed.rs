@@ -201,7 +201,7 @@ impl PageListing<'_, '_> {
         if depth > DEPTH && self.0.source.kind == Kind::Site {
             Some(SourceLimit::Depth)
         } else if self.0.state.listed >= self.0.source.most {
-            Some(SourceLimit::Most)
+            Some(SourceLimit::MaxUrls)
         } else if !self.has_room_for(entry, known) {
             Some(SourceLimit::Key)
         } else {

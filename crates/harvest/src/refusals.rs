@@ -61,11 +61,11 @@ impl Harvest<'_> {
         rows.push(self.frontier.put_known(&known));
         let KnownAddress { address, at, .. } = known;
         rows.push(self.frontier.put_fault(&SourceError {
-            address,
+            url: address,
             reason,
-            why,
-            at,
-            next_try: None,
+            detail: why,
+            failed_at: at,
+            retry_at: None,
         }));
     }
 
@@ -107,11 +107,11 @@ impl Harvest<'_> {
         queued.due = Timestamp::now().checked_add(pause).ok();
         let (address, at) = (queued.entry.address.clone(), Timestamp::now());
         let fault = SourceError {
-            address,
+            url: address,
             reason: Reason::Unanswered,
-            why: why.to_owned(),
-            at,
-            next_try: queued.due,
+            detail: why.to_owned(),
+            failed_at: at,
+            retry_at: queued.due,
         };
         rows.push(self.frontier.put_fault(&fault));
         rows.push(self.frontier.enqueue(&mut self.state, &queued));

@@ -184,6 +184,26 @@ impl FromStr for Pattern {
 pub struct Every(Duration);
 
 impl Every {
+    /// This many seconds.
+    ///
+    /// # Errors
+    /// If a run cannot be repeated so soon, or so late.
+    pub fn of_seconds(seconds: u64) -> Result<Self, HarvestError> {
+        if !(1..=LONGEST.as_secs()).contains(&seconds) {
+            return Err(HarvestError::Input(format!(
+                "'interval_seconds' is {seconds}; give a number from 1 to {}",
+                LONGEST.as_secs()
+            )));
+        }
+        Ok(Self(Duration::from_secs(seconds)))
+    }
+
+    /// In seconds.
+    #[must_use]
+    pub fn seconds(self) -> u64 {
+        self.0.as_secs()
+    }
+
     /// When a run follows one that began at this time.
     pub(super) fn after(self, begun: Timestamp) -> Timestamp {
         begun.saturating_add(self.0).unwrap_or(Timestamp::MAX)
@@ -206,11 +226,7 @@ impl FromStr for Every {
         let time = days
             .or_else(|| Duration::try_from(written.parse::<SignedDuration>().ok()?).ok())
             .ok_or_else(wrong)?;
-        if (Duration::from_secs(1)..=LONGEST).contains(&time) {
-            Ok(Self(time))
-        } else {
-            Err(wrong())
-        }
+        Self::of_seconds(time.as_secs()).map_err(|_| wrong())
     }
 }
 
@@ -491,17 +507,17 @@ impl TryFrom<SourceDefinition> for Source {
     fn try_from(definition: SourceDefinition) -> Result<Self, HarvestError> {
         let SourceDefinition {
             kind,
-            address,
+            url: address,
             library,
             rights,
-            contains,
+            url_contains: contains,
             contact,
             allow_private,
-            gone,
-            set,
+            on_missing: gone,
+            oai_set: set,
             ..
         } = definition;
-        if definition.matches.len() > PATTERNS {
+        if definition.url_matches.len() > PATTERNS {
             return Err(HarvestError::Input(format!(
                 "a source has at most {PATTERNS} patterns"
             )));
@@ -517,18 +533,25 @@ impl TryFrom<SourceDefinition> for Source {
             gone,
             set,
             matches: definition
-                .matches
+                .url_matches
                 .iter()
                 .map(|pattern| pattern.parse())
                 .collect::<Result<_, _>>()?,
             validity: definition.validity,
-            enough: definition.enough,
+            enough: definition.new_books_per_run,
             ignore_robots: definition.ignore_robots,
             credentials: definition.credentials.map(Credentials),
-            rate: definition.rate,
-            most: definition.most,
-            every: definition.every.as_deref().map(str::parse).transpose()?,
-            text: definition.text.as_deref().map(str::parse).transpose()?,
+            rate: definition.requests_per_second,
+            most: definition.max_urls,
+            every: definition
+                .interval_seconds
+                .map(Every::of_seconds)
+                .transpose()?,
+            text: definition
+                .text_selector
+                .as_deref()
+                .map(str::parse)
+                .transpose()?,
             gated: definition.unless.is_some(),
             paused: definition.paused,
             by: None,
@@ -543,23 +566,23 @@ impl From<Source> for SourceDefinition {
     fn from(source: Source) -> Self {
         Self {
             kind: source.kind,
-            address: source.address,
+            url: source.address,
             library: source.library,
             rights: source.rights,
-            contains: source.contains,
+            url_contains: source.contains,
             contact: source.contact,
             allow_private: source.allow_private,
-            gone: source.gone,
-            enough: source.enough,
-            set: source.set,
-            matches: source.matches.into_iter().map(Into::into).collect(),
+            on_missing: source.gone,
+            new_books_per_run: source.enough,
+            oai_set: source.set,
+            url_matches: source.matches.into_iter().map(Into::into).collect(),
             validity: source.validity,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),
-            rate: source.rate,
-            most: source.most,
-            every: source.every.map(|every| every.to_string()),
-            text: source.text.map(|text| text.to_string()),
+            requests_per_second: source.rate,
+            max_urls: source.most,
+            interval_seconds: source.every.map(Every::seconds),
+            text_selector: source.text.map(|text| text.to_string()),
             unless: source.gated.then_some(Unless::Protected),
             paused: source.paused,
         }

@@ -173,10 +173,10 @@ fn shown(
         definition: source.into(),
         state: doing,
         queued: state.queued,
-        per_second: state.per_second,
-        seconds_left,
+        urls_per_second: state.per_second,
+        remaining_seconds: seconds_left,
         run: state.last.map(Into::into),
-        next_run: due.filter(|_| !is_running),
+        next_run_at: due.filter(|_| !is_running),
         error: plan
             .planned
             .and_then(|planned| planned.error)
@@ -210,14 +210,14 @@ impl From<RunRecord> for SourceRun {
             .partition(|(reason, _)| reason.is_skipped());
         Self {
             number,
-            begun,
-            ended,
+            started_at: begun,
+            finished_at: ended,
             fetched,
             added,
             unchanged,
             refused,
             pages_unchanged,
-            gone,
+            missing: gone,
             skipped,
             refused_by,
             skipped_by,
@@ -241,7 +241,7 @@ impl Source {
                      description,
                      ..
                  }| SourceItem {
-                    address,
+                    url: address,
                     id,
                     title: description.title,
                 },
@@ -256,7 +256,7 @@ impl Source {
         SourceTest {
             items,
             skipped,
-            begins,
+            excerpt: begins,
             error: tested.err().map(|error| error.to_string()),
         }
     }

@@ -20,7 +20,7 @@ impl Operation for ListAllowLists {
     type Path = ();
     type Input = PageQuery;
     type Answer = AllowLists;
-    const ENDPOINT: Endpoint = Endpoint::get("/v1/allow", Needs::Admin)
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/allow-lists", Needs::Admin)
         .named("allow_lists", "List all allow-lists")
         .answers(&[(200, "A page of allow-lists, by name")]);
 
@@ -39,7 +39,7 @@ impl Operation for ShowAllowList {
     type Input = ();
     type Answer = AllowList;
     const VERSION: Option<VersionOf<Self::Path>> = Some(version);
-    const ENDPOINT: Endpoint = Endpoint::get("/v1/allow/{name:.*}", Needs::Admin)
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/allow-lists/{name:.*}", Needs::Admin)
         .named("allow_list", "Show an allow-list")
         .answers(&[(200, "The allow-list")]);
 
@@ -80,7 +80,7 @@ impl Operation for PutAllowList {
     type Input = ToAllow;
     type Answer = Upserted<AllowList>;
     const VERSION: Option<VersionOf<Self::Path>> = Some(version);
-    const ENDPOINT: Endpoint = Endpoint::put("/v1/allow/{name:.*}", Needs::Admin)
+    const ENDPOINT: Endpoint = Endpoint::put("/v1/allow-lists/{name:.*}", Needs::Admin)
         .named(
             "put_allow_list",
             "Add or replace an allow-list: a text, gems, or a book",
@@ -134,7 +134,7 @@ impl Operation for DeleteAllowList {
     type Input = ();
     type Answer = Done;
     const VERSION: Option<VersionOf<Self::Path>> = Some(version);
-    const ENDPOINT: Endpoint = Endpoint::delete("/v1/allow/{name:.*}", Needs::Admin)
+    const ENDPOINT: Endpoint = Endpoint::delete("/v1/allow-lists/{name:.*}", Needs::Admin)
         .named("delete_allow_list", "Remove an allow-list")
         .answers(&[(204, "It was removed")]);
 

@@ -139,8 +139,8 @@ mod tests {
                 "/v1/keys/a%2Fb/rotate",
                 &["a%2Fb"],
             ),
-            ("/v1/allow/{name:.*}", "/v1/allow/a/b", &["a/b"]),
-            ("/v1/allow/{name:.*}", "/v1/allow/", &[""]),
+            ("/v1/allow-lists/{name:.*}", "/v1/allow-lists/a/b", &["a/b"]),
+            ("/v1/allow-lists/{name:.*}", "/v1/allow-lists/", &[""]),
             (
                 "/v1/libraries/{library}/books/{id:.*}",
                 "/v1/libraries/mine/books/1/2/",

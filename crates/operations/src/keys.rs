@@ -75,7 +75,7 @@ impl KeyPlace {
     fn of(key: &Key) -> Self {
         Self {
             name: key.name.clone(),
-            created: key.created,
+            created: key.created_at,
         }
     }
 }

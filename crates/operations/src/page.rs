@@ -144,7 +144,7 @@ macro_rules! pages {
 }
 
 pages! {
-    AllowLists { allow: AllowList }
+    AllowLists { allow_lists: AllowList }
     Jobs { jobs: Job }
     Keys { keys: Key }
     Libraries { libraries: LibraryListing }

@@ -104,7 +104,7 @@ pub trait Host: Send + Sync {
     /// The figures that it keeps in memory, if any.
     fn history(&self, _: Period) -> History {
         History {
-            every_seconds: 0,
+            interval_seconds: 0,
             samples: Vec::new(),
         }
     }

@@ -160,8 +160,8 @@ pub struct PutSource;
 impl Input for SourceDefinition {
     fn sent_as() -> SentAs {
         SentAs::json::<Self>(json!({
-            "kind": "opds", "address": "https://books.example/opds", "library": "theirs", "rights": "protected",
-            "contact": "me@books.example", "every": "7d"
+            "kind": "opds", "url": "https://books.example/opds", "library": "theirs", "rights": "protected",
+            "contact": "me@books.example", "interval_seconds": 604_800
         }))
     }
 }
@@ -174,7 +174,7 @@ impl Operation for PutSource {
     const ENDPOINT: Endpoint = Endpoint::put("/v1/sources/{source}", Needs::AnyIngest)
         .named("put_source", "Add a source, or replace its definition")
         .about(
-            "Without `every`, it runs only when told to. A run that is under way goes on with the new definition. Paths, \
+            "Without `interval_seconds`, it runs only when told to. A run that is under way goes on with the new definition. Paths, \
              `allow_private`, `ignore_robots`, `credentials`, rates over 1 and more than 100,000 addresses of a run need an admin key. What \
              an administrator defined, changed or paused, only an admin key changes.",
         )

@@ -79,12 +79,12 @@ pub struct ShowHistory;
 pub struct HistoryQuery {
     /// The last hour, or the last week
     #[param(inline)]
-    pub of: Option<Period>,
+    pub period: Option<Period>,
 }
 
 impl Input for HistoryQuery {
     fn sent_as() -> SentAs {
-        SentAs::query::<Self>("of (hour or week)")
+        SentAs::query::<Self>("period (hour or week)")
     }
 }
 
@@ -103,7 +103,7 @@ impl Operation for ShowHistory {
         .answers(&[(200, "The figures at regular intervals")]);
 
     fn run(session: &Session<'_>, (): (), query: HistoryQuery) -> Result<History, OperationError> {
-        Ok(session.host.history(query.of.unwrap_or(Period::Hour)))
+        Ok(session.host.history(query.period.unwrap_or(Period::Hour)))
     }
 }
 

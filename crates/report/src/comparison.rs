@@ -30,8 +30,8 @@ pub fn print_comparison(
         writeln!(out, "{}", shares(language, comparison))?;
     }
     for span in &comparison.spans {
-        let a = place(language, &span.query, span.query_at.as_ref());
-        let b = place(language, &span.book, span.book_at.as_ref());
+        let a = place(language, &span.query, span.query_position.as_ref());
+        let b = place(language, &span.book, span.book_position.as_ref());
         let said = language.compared_span(span.common.into(), &a, &b);
         writeln!(out, "  {said}")?;
     }
@@ -40,8 +40,8 @@ pub fn print_comparison(
     }
     writeln!(out, "{}", exactly(language, comparison))?;
     for passage in &comparison.passages {
-        let a = passage_place(language, passage.query, passage.query_at.as_ref());
-        let b = passage_place(language, passage.book, passage.book_at.as_ref());
+        let a = passage_place(language, passage.query, passage.query_position.as_ref());
+        let b = passage_place(language, passage.book, passage.book_position.as_ref());
         let said = language.compared_passage(&a, &b, &identity(language, &passage.identity));
         writeln!(out, "  {said}")?;
     }

@@ -30,9 +30,9 @@ pub(super) fn hidden(language: Language, report: &Report) -> Option<String> {
 #[must_use]
 pub fn hidden_words(language: Language, hidden: &HiddenText) -> String {
     let ways: Vec<String> = hidden
-        .ways
+        .methods
         .iter()
-        .map(|way| language.hidden_way(&name_of(language, way.how), way.words))
+        .map(|way| language.hidden_way(&name_of(language, way.method), way.words))
         .collect();
     language.hidden_words(
         hidden.words,
@@ -65,7 +65,7 @@ pub(super) fn examples(language: Language, report: &Report) -> impl Iterator<Ite
         let DisguisedWord {
             trick,
             bytes,
-            at,
+            position: at,
             before,
             after,
             ..

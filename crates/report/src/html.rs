@@ -296,8 +296,8 @@ fn places(language: Language, found: &Match) -> Markup {
             tr { th { (language.head_gems()) } th { (language.head_in_text()) } th { (language.head_in_book()) } }
             @for span in found.spans.iter().take(LISTED_SPANS) {
                 tr { td { (span.common) }
-                    td { (place(language, &span.query, span.query_at.as_ref())) }
-                    td { (place(language, &span.book, span.book_at.as_ref())) }
+                    td { (place(language, &span.query, span.query_position.as_ref())) }
+                    td { (place(language, &span.book, span.book_position.as_ref())) }
                 }
             }
         }

@@ -137,9 +137,9 @@ fn rows_of_passage(
 ) -> Markup {
     let passage = shown.passage;
     html! {
-        @if passage.query_at.is_some() || passage.book_at.is_some() {
+        @if passage.query_position.is_some() || passage.book_position.is_some() {
             tr class="quiet" {
-                @for at in [&passage.query_at, &passage.book_at] {
+                @for at in [&passage.query_position, &passage.book_position] {
                     td { @if let Some(at) = at { (located(language, at)) } }
                 }
             }
@@ -217,7 +217,7 @@ fn excerpt(
         details open {
             summary {
                 (language.passage(at as u64 + 1))
-                @if let Some(at) = &span.query_at { ": " (located(language, at)) }
+                @if let Some(at) = &span.query_position { ": " (located(language, at)) }
             }
             table class="sides" {
                 caption { (language.passage(at as u64 + 1)) }

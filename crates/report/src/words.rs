@@ -44,7 +44,7 @@ fn matches_only_allowed(report: &Report) -> bool {
     let allowed = report
         .matches
         .iter()
-        .filter(|found| found.allowed && found.informs.is_none());
+        .filter(|found| found.allowed && found.informational.is_none());
     report.total > 0 && report.total == allowed.count()
 }
 
@@ -146,7 +146,7 @@ pub(super) fn disabled(language: Language, report: &Report) -> Option<String> {
 
 /// The number of matches that are only information.
 pub(super) fn informing(language: Language, report: &Report) -> Option<String> {
-    let books = report.informing as u64;
+    let books = report.informational as u64;
     (books > 0).then(|| language.informing_books(books))
 }
 
@@ -156,14 +156,14 @@ pub(super) fn not_described(report: &Report, described: usize) -> usize {
         .matches
         .iter()
         .take(described)
-        .filter(|found| found.informs.is_none())
+        .filter(|found| found.informational.is_none())
         .count();
     report.total.saturating_sub(described)
 }
 
 /// Why a match is no part of the verdict, or is disputed.
 pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
-    match found.informs {
+    match found.informational {
         Some(Informs::UntrustedLibrary) => Some(language.informs_untrusted()),
         Some(Informs::Quarantined) => Some(language.informs_quarantined()),
         Some(Informs::Scattered) => Some(language.informs_scattered()),
@@ -200,7 +200,7 @@ pub(super) fn identity(language: Language, identity: &Identity) -> String {
         // Rounded down: 100 only if nothing is missing.
         let percent = language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1);
         let percent = language.percent_of(&percent);
-        if identity.at_least {
+        if identity.lower_bound {
             language.at_least(&percent)
         } else {
             percent
@@ -215,7 +215,10 @@ pub(super) fn identity(language: Language, identity: &Identity) -> String {
 
 /// Where a passage is in a text, as readers know it.
 pub(super) fn located(language: Language, located: &Located) -> String {
-    let Located { from, to } = located;
+    let Located {
+        start: from,
+        end: to,
+    } = located;
     // What is the same at the end is not repeated.
     let end = Position {
         percent: to.percent,

@@ -94,7 +94,7 @@ impl AuditLog<'_> {
             let middle = from + (to - from) / 2;
             let entry = self.stored(middle, 1)?;
             match self.entries(entry)?.pop() {
-                Some(entry) if entry.at < time => from = entry.number + 1,
+                Some(entry) if entry.created_at < time => from = entry.number + 1,
                 _ => to = middle,
             }
         }
@@ -169,7 +169,7 @@ impl AuditLog<'_> {
                 read.map_err(|_| self.unreadable(&number.to_string()))?;
             Ok(AuditEntry {
                 number,
-                at,
+                created_at: at,
                 actor,
                 action,
             })

@@ -364,7 +364,7 @@ impl Changes<'_> {
         match new {
             Some(new) => {
                 sums.count(library, new, recipes, false);
-                sums.touch(library, new.changed);
+                sums.touch(library, new.changed_at);
             }
             None => sums.touch(library, Timestamp::now()),
         }

@@ -558,7 +558,7 @@ impl Meta<'_> {
                 kept_texts,
                 kept_bytes,
                 recipes: by_recipes.remove(&number).unwrap_or_default(),
-                changed,
+                changed_at: changed,
             });
         }
         summaries.sort_by(|a, b| a.library.cmp(&b.library));

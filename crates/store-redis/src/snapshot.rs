@@ -535,7 +535,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             .sum();
         let libraries = self.summaries(None)?;
         let of = libraries.iter().map(|library| library.books).sum();
-        Ok(Coverage { books, of })
+        Ok(Coverage { books, total: of })
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {

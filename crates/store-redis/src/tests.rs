@@ -90,8 +90,8 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
         clean: None,
         text_kept: false,
         gems: [(name(), gems.len() as u32)].into(),
-        changed: jiff::Timestamp::UNIX_EPOCH,
-        fetched: None,
+        changed_at: jiff::Timestamp::UNIX_EPOCH,
+        fetched_at: None,
         standing: Standing::default(),
     };
     let gems = [(name(), gems)].into();
@@ -690,8 +690,8 @@ fn old_entries_of_the_audit_log_are_moved_and_read() {
         assert!(numbers.eq(from + 1..=end), "{limit} from {from}");
     }
     for entry in [&all[0], &all[1500], &all[11_999]] {
-        let read = other.audit(AuditFrom::Time(entry.at), 1).unwrap();
-        assert_eq!(read[0].at, entry.at);
+        let read = other.audit(AuditFrom::Time(entry.created_at), 1).unwrap();
+        assert_eq!(read[0].created_at, entry.created_at);
         assert!(read[0].number <= entry.number);
     }
     assert_eq!(other.verify(UNWATCHED).unwrap(), Vec::<String>::new());

@@ -236,7 +236,7 @@ pub struct AuditEntry {
     /// Its number; numbers increase by 1.
     pub number: u64,
     /// When the change was made.
-    pub at: Timestamp,
+    pub created_at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
     /// What was changed.

@@ -40,9 +40,9 @@ pub fn amended(old: &Record, change: RecordChange<'_>) -> Result<Record, StoreEr
     // Always later than the previous amendment, whatever the clock says.
     let next = old
         .standing
-        .amended
+        .amended_at
         .and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
-    new.standing.amended = Some(Timestamp::now()).max(next);
+    new.standing.amended_at = Some(Timestamp::now()).max(next);
     Ok(new)
 }
 
@@ -51,7 +51,7 @@ pub fn amended(old: &Record, change: RecordChange<'_>) -> Result<Record, StoreEr
 pub fn keep_amendments(record: &mut Record, old: &Record) {
     let is_same = record.has_content_of(old);
     let (standing, before) = (&mut record.standing, &old.standing);
-    if before.amended > standing.amended {
+    if before.amended_at > standing.amended_at {
         record.rights = old.rights;
         // Quarantine is about the content.
         let quarantine = if is_same {
@@ -64,9 +64,8 @@ pub fn keep_amendments(record: &mut Record, old: &Record) {
             ..before.clone()
         };
     } else {
-        if standing.disabled_since.is_none() {
-            (standing.disabled_since, standing.disabled_by) =
-                (before.disabled_since, before.disabled_by);
+        if standing.disabled_at.is_none() {
+            (standing.disabled_at, standing.disabled_by) = (before.disabled_at, before.disabled_by);
         }
         standing.note = standing.note.take().or_else(|| before.note.clone());
     }

@@ -15,7 +15,7 @@ pub const NOTE_BYTES: usize = 4_000;
 pub struct Standing {
     /// When the book was disabled. A disabled book is kept, but checks do not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disabled_since: Option<Timestamp>,
+    pub disabled_at: Option<Timestamp>,
     /// Who disabled it. Unknown of books that older versions disabled; it then counts as an administrator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_by: Option<SetBy>,
@@ -30,7 +30,7 @@ pub struct Standing {
     pub quarantine: Option<Quarantine>,
     /// When the rights, their days, the note, the disabled state or the quarantine were last amended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amended: Option<Timestamp>,
+    pub amended_at: Option<Timestamp>,
 }
 
 impl Standing {
@@ -43,7 +43,7 @@ impl Standing {
     /// Whether an administrator disabled it, as far as is known.
     #[must_use]
     pub fn is_disabled_by_administrator(&self) -> bool {
-        self.disabled_since.is_some() && self.disabled_by != Some(SetBy::Library)
+        self.disabled_at.is_some() && self.disabled_by != Some(SetBy::Library)
     }
 
     /// Whether an administrator wrote its note, as far as is known.
@@ -51,7 +51,7 @@ impl Standing {
     pub fn is_noted_by_administrator(&self) -> bool {
         self.note
             .as_ref()
-            .is_some_and(|note| note.by != Some(SetBy::Library))
+            .is_some_and(|note| note.created_by != Some(SetBy::Library))
     }
 
     /// Whether the book waits in quarantine: it decides nothing for others.
@@ -59,7 +59,7 @@ impl Standing {
     pub fn is_quarantined(&self) -> bool {
         self.quarantine
             .as_ref()
-            .is_some_and(|quarantine| quarantine.confirmed.is_none())
+            .is_some_and(|quarantine| quarantine.confirmed_at.is_none())
     }
 
     /// The rights in effect on a day for a book with these rights. A forbidden book is forbidden on all days.
@@ -85,12 +85,12 @@ pub fn bans(rights: Rights, validity: Option<&Validity>) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Quarantine {
     /// When its content was added.
-    pub since: Timestamp,
+    pub started_at: Timestamp,
     /// The number of works of other libraries that it shared passages with.
     pub works: u32,
     /// When an administrator confirmed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confirmed: Option<Timestamp>,
+    pub confirmed_at: Option<Timestamp>,
 }
 
 /// A note on a book.
@@ -99,10 +99,10 @@ pub struct Note {
     /// The text.
     pub text: String,
     /// When it was written.
-    pub since: Timestamp,
+    pub created_at: Timestamp,
     /// Who wrote it. Unknown of notes that older versions wrote; it then counts as an administrator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<SetBy>,
+    pub created_by: Option<SetBy>,
 }
 
 /// Who disabled a book, or wrote its note.

@@ -46,10 +46,10 @@ macro_rules! record {
             $(#[$gems])*
             pub gems: BTreeMap<RecipeName, u32>,
             /// When the book or its metadata last changed.
-            pub changed: Timestamp,
+            pub changed_at: Timestamp,
             /// When its content was fetched, if a source has it.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub fetched: Option<Timestamp>,
+            pub fetched_at: Option<Timestamp>,
             /// Whether and when the book counts, and any note on it.
             #[serde(default, skip_serializing_if = "Standing::is_usual")]
             pub standing: Standing,
@@ -114,7 +114,7 @@ impl Record {
     /// Whether checks ignore the book.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
-        self.standing.disabled_since.is_some()
+        self.standing.disabled_at.is_some()
     }
 
     /// The digests of its text: as it is, and cleaned if that differs.

@@ -226,6 +226,6 @@ impl dyn Snapshot + '_ {
         } else {
             Coverage::of_libraries(&self.libraries()?, recipes)
         };
-        Ok(exact.or(widest).unwrap_or(Coverage { books: 0, of: 0 }))
+        Ok(exact.or(widest).unwrap_or(Coverage { books: 0, total: 0 }))
     }
 }

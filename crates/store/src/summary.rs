@@ -34,8 +34,8 @@ pub struct LibrarySummary {
     /// Number of books by the recipes that they have gems of: the names, separated by spaces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub recipes: BTreeMap<String, u64>,
-    /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
-    pub changed: Timestamp,
+    /// When one of its books was last added, replaced (both by the books' own `changed_at`), amended or removed.
+    pub changed_at: Timestamp,
 }
 
 impl LibrarySummary {
@@ -44,8 +44,8 @@ impl LibrarySummary {
         let library = record.key.library.clone();
         let summary = summaries
             .entry(library)
-            .or_insert_with_key(|library| Self::empty(library, record.changed));
-        summary.changed = summary.changed.max(record.changed);
+            .or_insert_with_key(|library| Self::empty(library, record.changed_at));
+        summary.changed_at = summary.changed_at.max(record.changed_at);
         summary.add(record);
     }
 
@@ -63,7 +63,7 @@ impl LibrarySummary {
             kept_texts: 0,
             kept_bytes: 0,
             recipes,
-            changed,
+            changed_at: changed,
         }
     }
 
@@ -140,7 +140,7 @@ impl LibrarySummary {
         let books = covered.map(|(_, books)| books).sum();
         self.counts_recipes().then_some(Coverage {
             books,
-            of: self.books,
+            total: self.books,
         })
     }
 }
@@ -179,14 +179,14 @@ pub struct Coverage {
     /// Number of books that have gems of the recipe, or are too short to have any.
     pub books: u64,
     /// Number of all books.
-    pub of: u64,
+    pub total: u64,
 }
 
 impl Coverage {
     /// Number of books without gems of the recipe.
     #[must_use]
     pub fn lacking(self) -> u64 {
-        self.of.saturating_sub(self.books)
+        self.total.saturating_sub(self.books)
     }
 
     /// How much of all these libraries at least one of the recipes covers; `None` if that is not known.
@@ -194,11 +194,11 @@ impl Coverage {
     pub fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
         libraries
             .iter()
-            .try_fold(Self { books: 0, of: 0 }, |all, library| {
-                let Self { books, of } = library.coverage(recipes)?;
+            .try_fold(Self { books: 0, total: 0 }, |all, library| {
+                let Self { books, total: of } = library.coverage(recipes)?;
                 Some(Self {
                     books: all.books + books,
-                    of: all.of + of,
+                    total: all.total + of,
                 })
             })
     }

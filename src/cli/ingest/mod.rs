@@ -453,7 +453,7 @@ impl Sink {
             Self::Folder {
                 catalogue, named, ..
             } => {
-                for (recipe, Coverage { books, of }) in
+                for (recipe, Coverage { books, total: of }) in
                     catalogue.by(Actor::Local).recipes().make_ready(named)?
                 {
                     tell(format_args!(

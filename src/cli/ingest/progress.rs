@@ -35,8 +35,8 @@ struct IngestCounts {
     unchanged: u64,
     /// Books read from files, by format.
     formats: BTreeMap<&'static str, u64>,
-    /// Books that decide for keys of their own libraries only.
-    own_tenant_only: u64,
+    /// Books of untrusted libraries, or in quarantine.
+    untrusted: u64,
     /// Books without gems, which no check can find.
     gemless: Vec<String>,
     /// Books whose files have words that no reader sees, with what is said of it.
@@ -62,7 +62,7 @@ struct FileLine<'a> {
 
 impl IngestCounts {
     fn count(&mut self, file: String, format: Option<Format>, added: &Added) {
-        self.own_tenant_only += u64::from(added.decides.is_some());
+        self.untrusted += u64::from(added.restriction.is_some());
         *match added.outcome {
             Outcome::Added => &mut self.added,
             Outcome::Replaced => &mut self.replaced,
@@ -137,7 +137,7 @@ impl Progress {
             replaced,
             unchanged,
             formats,
-            own_tenant_only,
+            untrusted,
             gemless,
             hidden,
             bytes,
@@ -167,9 +167,9 @@ impl Progress {
                 "skipped, not books: {skipped}; to add them, name them or give --include"
             ));
         }
-        if own_tenant_only > 0 {
+        if untrusted > 0 {
             lines.push(format!(
-                "{own_tenant_only} do not count for others, because their library is not trusted; an administrator can change that \
+                "{untrusted} do not count for others, because their library is not trusted; an administrator can change that \
                  with lapidary libraries trust"
             ));
         }

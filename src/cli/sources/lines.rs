@@ -12,8 +12,8 @@ pub(super) fn summary(source: &Source) -> String {
         definition,
         queued,
         run,
-        next_run,
-        per_second,
+        next_run_at: next_run,
+        urls_per_second: per_second,
         ..
     } = source;
     let mut state = match (source.state, run) {
@@ -24,12 +24,13 @@ pub(super) fn summary(source: &Source) -> String {
         (
             SourceState::Idle,
             Some(SourceRun {
-                ended: Some(ended), ..
+                finished_at: Some(ended),
+                ..
             }),
         ) => format!("last run {ended:.0}"),
         (SourceState::Idle, Some(_)) => format!("{queued} in the queue"),
     };
-    if let Some(seconds) = source.seconds_left {
+    if let Some(seconds) = source.remaining_seconds {
         let left = count(seconds.div_ceil(60), "minute", "minutes");
         state = format!("{state}, {per_second:.1} per second, about {left} left");
     }
@@ -43,7 +44,7 @@ pub(super) fn summary(source: &Source) -> String {
     format!(
         "{name}\t{}\t{}\t{state}\t{books}",
         definition.library,
-        clean(&definition.address)
+        clean(&definition.url)
     )
 }
 
@@ -54,7 +55,7 @@ pub(super) fn tally(run: &SourceRun) -> Tally {
         unchanged,
         refused,
         pages_unchanged,
-        gone,
+        missing: gone,
         skipped,
         ..
     } = *run;
@@ -106,7 +107,7 @@ pub(super) fn not_taken(run: &SourceRun) -> Vec<String> {
 
 pub(super) fn run_line(run: &SourceRun) -> String {
     let ended = run
-        .ended
+        .finished_at
         .map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
     let reasons: Vec<String> = run
         .refused_by
@@ -121,7 +122,7 @@ pub(super) fn run_line(run: &SourceRun) -> String {
     let what = words(&tally(run));
     format!(
         "run {} from {:.0} {ended}: {what}{reasons}",
-        run.number, run.begun
+        run.number, run.started_at
     )
 }
 
@@ -132,7 +133,7 @@ pub(super) fn failed(error: &SourceError) -> String {
         "refused"
     };
     let what = error
-        .next_try
+        .retry_at
         .map_or_else(|| never.to_owned(), |at| format!("tried again {at:.0}"));
-    format!("{what}\t{}\t{}", clean(&error.address), clean(&error.why))
+    format!("{what}\t{}\t{}", clean(&error.url), clean(&error.detail))
 }

@@ -152,13 +152,13 @@ struct SourceArguments {
     ignore_robots: bool,
     /// Disable books that the source no longer has
     #[arg(long)]
-    disable_gone: bool,
+    disable_missing: bool,
     /// With --kind site: once a run has added this many new books, read nothing again that earlier runs have read
     #[arg(long, value_name = "N")]
-    enough: Option<u64>,
+    new_books_per_run: Option<u64>,
     /// With --kind oai: harvest only this set
     #[arg(long, value_name = "SET")]
-    set: Option<String>,
+    oai_set: Option<String>,
     /// Where to find USER:PASSWORD or a token for the source's own host and port, whenever it runs: a file, or env:NAME for a
     /// variable whose name starts with `LAPIDARY_SOURCE_`
     #[arg(long, value_name = "FILE|env:NAME")]
@@ -168,7 +168,7 @@ struct SourceArguments {
     rate: Option<f64>,
     /// The most addresses to fetch in a run
     #[arg(long, value_name = "N", default_value_t = SourceDefinition::MOST)]
-    most: u64,
+    max_urls: u64,
     /// Have servers run it again this long after the beginning of a run, such as 30m, 6h or 7d. Otherwise only `run` does
     #[arg(long, value_name = "TIME")]
     every: Option<Every>,
@@ -237,26 +237,26 @@ impl SourceArguments {
             self.address
         };
         let definition = SourceDefinition {
-            contains: self.contains,
-            matches: self.matches.into_iter().map(Into::into).collect(),
+            url_contains: self.contains,
+            url_matches: self.matches.into_iter().map(Into::into).collect(),
             validity: self.days.are_given().then(|| self.days.into()),
-            text: self.text.map(|text| text.to_string()),
+            text_selector: self.text.map(|text| text.to_string()),
             contact: self.contact,
             allow_private: self.allow_private,
             ignore_robots: self.ignore_robots,
-            gone: if self.disable_gone {
+            on_missing: if self.disable_missing {
                 Gone::Disable
             } else {
                 Gone::Keep
             },
-            enough: self.enough,
-            set: self.set,
+            new_books_per_run: self.new_books_per_run,
+            oai_set: self.oai_set,
             credentials: self
                 .credentials
                 .map(|place| if here { whole(place) } else { place }),
-            rate: self.rate,
-            most: self.most,
-            every: self.every.map(|every| every.to_string()),
+            requests_per_second: self.rate,
+            max_urls: self.max_urls,
+            interval_seconds: self.every.map(Every::seconds),
             unless: self.unless,
             ..SourceDefinition::new(self.kind, &address, self.library, self.rights)
         };
@@ -347,10 +347,15 @@ fn test(target: &Target, name: BookId, json: bool) -> Result<Status, Failure> {
     let SourceTest {
         items,
         skipped,
-        begins,
+        excerpt: begins,
         error,
     } = target.open()?.call::<TestSource>(name, ())?;
-    for item @ SourceItem { address, title, .. } in &items {
+    for item @ SourceItem {
+        url: address,
+        title,
+        ..
+    } in &items
+    {
         if json {
             json_line(&mut out(true), item)?;
         } else {

@@ -74,7 +74,7 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
     let ended = server
         .call::<ShowSource>(name, &())?
         .run
-        .filter(|run| run.ended.is_some())
+        .filter(|run| run.finished_at.is_some())
         .map(|run| run.number);
     let mut source = server.call::<RunSource>(name, &())?;
     let bar = ProgressBar::new_spinner();
@@ -86,10 +86,10 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
                 .errors;
             for error in refused
                 .iter()
-                .filter(|error| error.at >= run.begun)
-                .filter(|error| error.next_try.is_none() && !error.reason.is_skipped())
+                .filter(|error| error.failed_at >= run.started_at)
+                .filter(|error| error.retry_at.is_none() && !error.reason.is_skipped())
             {
-                tell(format_args!("refused {}: {}", error.address, error.why));
+                tell(format_args!("refused {}: {}", error.url, error.detail));
             }
             for line in not_taken(run) {
                 tell(line);
@@ -116,5 +116,5 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
 }
 
 fn is_done(run: &SourceRun, before: Option<u64>) -> bool {
-    run.ended.is_some() && Some(run.number) != before
+    run.finished_at.is_some() && Some(run.number) != before
 }

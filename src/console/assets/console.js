@@ -96,8 +96,8 @@
     worker.postMessage({ as: 'query', recipe: stays.dataset.recipe, [text instanceof Blob ? 'file' : 'text']: text });
   });
 
-  const gemsOf = ({ gems, own }, name, address) => JSON.stringify({
-    gems, own, recipe: stays.dataset.recipe, allow_incomplete: true, ...(/record=true/.test(address) && { record: true, name }),
+  const gemsOf = ({ gems, indexed }, name, address) => JSON.stringify({
+    gems, indexed, recipe: stays.dataset.recipe, allow_incomplete: true, ...(/record=true/.test(address) && { record: true, name }),
   });
 
   const post = async (address, body) => {

@@ -374,8 +374,8 @@ mod tests {
             must_gate: None,
             rate: None,
             quota: "2/day".parse().ok(),
-            expires: None,
-            created: Timestamp::now(),
+            expires_at: None,
+            created_at: Timestamp::now(),
         };
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).expect("a catalogue"));

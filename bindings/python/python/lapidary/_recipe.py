@@ -21,11 +21,11 @@ class PlacedGem(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What a check looks up of a text: `client.check(recipe=recipe, gems=query.gems, own=query.own)`."""
+    """What a check looks up of a text: `client.check(recipe=recipe, gems=query.gems, indexed=query.indexed)`."""
 
     gems: list[Gem]
     """More gems than the text has, so that changed copies are found."""
-    own: list[int]
+    indexed: list[int]
     """The positions of those that a book with the same text would have."""
     places: list[Place | None]
     """The passage of each."""
@@ -62,8 +62,8 @@ class Recipe:
 
     def query(self, text: str) -> Query:
         """What a check looks up of a text. A check of it finds what a check of the text does."""
-        gems, own, places = self._native.query(text)
-        return Query(gems, own, [_place(place) for place in places])
+        gems, indexed, places = self._native.query(text)
+        return Query(gems, indexed, [_place(place) for place in places])
 
     def fold(self, text: str) -> str:
         """The fold of a text, as `lapidary fold` prints it."""

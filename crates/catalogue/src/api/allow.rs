@@ -58,14 +58,14 @@ pub struct AllowList {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// When it was created.
-    pub since: Timestamp,
+    pub created_at: Timestamp,
 }
 
 /// A page of allow-lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AllowLists {
     /// Ordered by name.
-    pub allow: Vec<AllowList>,
+    pub allow_lists: Vec<AllowList>,
     /// The cursor of the next page; `null` on the last page.
     pub next_cursor: Option<String>,
 }

@@ -13,7 +13,7 @@ pub struct AuditEntry {
     /// Its number; numbers increase by 1.
     pub number: u64,
     /// When the change was made.
-    pub at: Timestamp,
+    pub created_at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
     /// What was changed.
@@ -25,14 +25,14 @@ impl From<lapidary_store::AuditEntry> for AuditEntry {
     fn from(
         lapidary_store::AuditEntry {
             number,
-            at,
+            created_at,
             actor,
             action,
         }: lapidary_store::AuditEntry,
     ) -> Self {
         Self {
             number,
-            at,
+            created_at,
             actor,
             action,
         }
@@ -47,7 +47,7 @@ struct Described {
     /// Its number; numbers increase by 1.
     number: u64,
     /// When the change was made.
-    at: Timestamp,
+    created_at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     actor: String,
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), whether a

@@ -90,8 +90,8 @@ impl From<lapidary_store::Record> for Record {
             bytes: stored.bytes,
             clean: stored.clean,
             text_kept: stored.text_kept,
-            changed: stored.changed,
-            fetched: stored.fetched,
+            changed_at: stored.changed_at,
+            fetched_at: stored.fetched_at,
             standing: stored.standing,
         }
     }
@@ -109,8 +109,8 @@ impl From<Record> for lapidary_store::Record {
             clean: told.clean,
             text_kept: told.text_kept,
             gems: told.gems,
-            changed: told.changed,
-            fetched: told.fetched,
+            changed_at: told.changed_at,
+            fetched_at: told.fetched_at,
             standing: told.standing,
         }
     }
@@ -178,9 +178,9 @@ pub struct Added {
     /// Words of its file that no reader sees, if there are any. They were left out of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenText>,
-    /// For whom the book decides in checks; absent if for everybody.
+    /// Why the book decides only in what keys of its library are told, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decides: Option<Decides>,
+    pub restriction: Option<Restriction>,
     /// How many books the check of its gate could compare it with, if not all: those of other libraries that are known only by
     /// gems of another recipe. Books of libraries that only inform are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -214,9 +214,9 @@ pub struct FeedAnswer {
     /// Words of its file that no reader sees, if there are any. They were left out of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenText>,
-    /// For whom the book decides in checks; absent if for everybody.
+    /// Why the book decides only in what keys of its library are told, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decides: Option<Decides>,
+    pub restriction: Option<Restriction>,
     /// How many books the check of its gate could compare it with, if not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
@@ -288,8 +288,8 @@ pub struct LibraryListing {
     /// Number of books by the recipes that they have gems of: the names, separated by spaces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub recipes: BTreeMap<String, u64>,
-    /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
-    pub changed: Timestamp,
+    /// When one of its books was last added, replaced (both by the books' own `changed_at`), amended or removed.
+    pub changed_at: Timestamp,
 }
 
 fn yes() -> bool {
@@ -309,7 +309,7 @@ impl LibraryListing {
             kept_texts,
             kept_bytes,
             recipes,
-            changed,
+            changed_at,
         } = summary;
         Self {
             library,
@@ -321,7 +321,7 @@ impl LibraryListing {
             kept_texts,
             kept_bytes,
             recipes,
-            changed,
+            changed_at,
         }
     }
 }
@@ -334,14 +334,13 @@ pub struct LibraryTrust {
     pub trusted: bool,
 }
 
-/// For whom a book decides.
+/// Why a book decides only in what keys of its own library are told. For everybody else, it is information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Decides {
-    /// Only for keys of its own library, which is not trusted. For everybody else, it is information.
-    OwnTenantOnly,
-    /// Only for keys of its own library, until an administrator confirms it: it shares passages with several unrelated works of
-    /// other libraries.
+pub enum Restriction {
+    /// Its library is not trusted.
+    UntrustedLibrary,
+    /// It shares passages with several unrelated works of other libraries, and waits until an administrator confirms it.
     Quarantined,
 }
 
@@ -388,7 +387,7 @@ pub struct ClusterStats {
     /// Number of primaries that others have replaced, as this server has seen it.
     pub failovers: u64,
     /// Number of changes of books that are being made, or were left half done.
-    pub pending: u64,
+    pub pending_changes: u64,
 }
 
 /// The state of a node of a cluster.
@@ -431,7 +430,7 @@ impl From<ClusterVitals> for ClusterStats {
         Self {
             nodes,
             failovers,
-            pending,
+            pending_changes: pending,
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Check {
     /// others are only looked up, which finds changed copies. By default, all.
     #[schema(max_items = 100_000)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<Vec<u32>>,
+    pub indexed: Option<Vec<u32>>,
     /// A text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -175,9 +175,9 @@ pub struct Report {
     pub rule: Rule,
     /// Number of matching books, including those not shown, but without those that only inform.
     pub total: usize,
-    /// Number of matching books that are only information: they decide nothing ([`Match::informs`]).
+    /// Number of matching books that are only information: they decide nothing ([`Match::informational`]).
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub informing: usize,
+    pub informational: usize,
     /// Number of books with gems of the text that were not compared with it, because there were too many of their library. Those
     /// that only inform are not counted.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -244,11 +244,11 @@ impl Report {
             .iter_mut()
             .flat_map(|signs| &mut signs.examples)
         {
-            example.at = Some(text.locate(example.bytes));
+            example.position = Some(text.locate(example.bytes));
         }
         for (bytes, span) in spans.take(LOCATED) {
-            span.query_at = span.query.bytes.map(|place| text.locate(place));
-            span.book_at = span
+            span.query_position = span.query.bytes.map(|place| text.locate(place));
+            span.book_position = span
                 .book
                 .bytes
                 .and_then(|place| Located::in_length(place, bytes));
@@ -291,7 +291,7 @@ pub struct HiddenText {
     /// Their share of all words of the file, from 0 to 1.
     pub share: f64,
     /// How they are hidden.
-    pub ways: Vec<HiddenCount>,
+    pub methods: Vec<HiddenCount>,
 }
 
 impl HiddenText {
@@ -307,7 +307,7 @@ impl HiddenText {
             Self {
                 words,
                 share,
-                ways: hidden.counts().collect(),
+                methods: hidden.counts().collect(),
             }
         })
     }
@@ -322,7 +322,7 @@ pub struct DisguisedWord {
     pub bytes: Place,
     /// Where readers find it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<Located>,
+    pub position: Option<Located>,
     /// The text before it.
     pub before: String,
     /// The word, or the start of a long one.
@@ -374,7 +374,7 @@ pub struct Match {
     pub allowed: bool,
     /// Why the book is only information, if it is: it then affects neither the verdict nor anything else in the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub informs: Option<Informs>,
+    pub informational: Option<Informs>,
     /// Whether only the gems of the book are known, and a book of another library has passages of this text that it claims.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
@@ -384,7 +384,7 @@ impl Match {
     /// Whether the book affects the verdict.
     #[must_use]
     pub fn decides(&self) -> bool {
-        !self.allowed && self.informs.is_none()
+        !self.allowed && self.informational.is_none()
     }
 
     /// Compares the passages of a text with the book's text, word by word; each text has a locator.
@@ -394,12 +394,12 @@ impl Match {
             total,
         } = exact(text, book, &self.spans);
         for passage in &mut passages {
-            passage.query_at = Some(in_text.locate(passage.query));
-            passage.book_at = Some(in_book.locate(passage.book));
+            passage.query_position = Some(in_text.locate(passage.query));
+            passage.book_position = Some(in_book.locate(passage.book));
         }
         for span in &mut self.spans {
-            span.query_at = span.query.bytes.map(|place| in_text.locate(place));
-            span.book_at = span.book.bytes.map(|place| in_book.locate(place));
+            span.query_position = span.query.bytes.map(|place| in_text.locate(place));
+            span.book_position = span.book.bytes.map(|place| in_book.locate(place));
         }
         self.exact = Some(total);
         self.passages = passages;

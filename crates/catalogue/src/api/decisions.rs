@@ -84,7 +84,7 @@ pub struct Decision {
     /// Its id. Ids are in the order of time.
     pub id: String,
     /// When it was made.
-    pub at: Timestamp,
+    pub created_at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
     /// What it says.
@@ -124,7 +124,7 @@ pub struct KeptText {
     /// Its length in bytes.
     pub bytes: u64,
     /// When it expires.
-    pub until: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// The texts of filed checks that are kept.
@@ -150,9 +150,9 @@ pub struct Filed {
     /// The report as it was answered. It names the recipes, the rule and the day.
     pub report: Report,
     /// The id of the catalogue, which it keeps for ever.
-    pub catalogue: String,
+    pub catalogue_id: String,
     /// The state of the catalogue: a digest that changes whenever its books, recipes or allow-lists do.
-    pub state: String,
+    pub catalogue_digest: String,
     /// The version of the program.
     pub version: String,
     /// The library that the check was limited to.
@@ -167,7 +167,7 @@ pub struct Filed {
     pub bytes: Option<u64>,
     /// The digests of the texts that the books of the first matches had, in the order of the matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub books: Vec<String>,
+    pub book_digests: Vec<String>,
     /// Whether print artifacts were to be stripped; if missing, each recipe decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,

@@ -73,11 +73,11 @@ pub enum Concern {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Finding {
     /// What it is about.
-    pub concern: Concern,
+    pub code: Concern,
     /// What was found.
-    pub what: String,
+    pub detail: String,
     /// Why it matters.
-    pub why: String,
+    pub reason: String,
     /// What fixes it. In a command, `TARGET` stands for `--data DIR` or `--server URL`.
     pub fix: String,
 }

@@ -164,10 +164,10 @@ pub struct Job {
     /// Total amount of work.
     pub total: u64,
     /// When it was started.
-    pub started: Timestamp,
+    pub started_at: Timestamp,
     /// When it finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<JobResult>,
@@ -200,7 +200,7 @@ pub enum JobResult {
 pub struct Reindexed {
     /// The default recipe before.
     #[schema(value_type = String)]
-    pub before: RecipeName,
+    pub previous_default: RecipeName,
     /// Number of books without gems of the recipe.
     pub books_without: u64,
     /// The default recipe now.
@@ -243,7 +243,7 @@ pub struct BackedUp {
     /// Its size in bytes.
     pub bytes: u64,
     /// How many backups there are now.
-    pub kept: usize,
+    pub backups: usize,
 }
 
 /// The result of a compaction.

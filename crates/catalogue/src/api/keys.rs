@@ -41,7 +41,7 @@ pub struct NewKey {
     pub quota: Option<Rate>,
     /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
 }
 
 impl NewKey {
@@ -57,7 +57,7 @@ impl NewKey {
             must_gate: None,
             rate: None,
             quota: None,
-            expires: None,
+            expires_at: None,
         }
     }
 }
@@ -87,16 +87,16 @@ pub struct Key {
     #[schema(value_type = Option<String>, example = "100000/day")]
     pub quota: Option<Rate>,
     /// When it expires.
-    pub expires: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     /// When it was created.
-    pub created: Timestamp,
+    pub created_at: Timestamp,
 }
 
 impl Key {
     /// Whether it has expired.
     #[must_use]
     pub fn has_expired(&self) -> bool {
-        self.expires
+        self.expires_at
             .is_some_and(|expires| expires <= Timestamp::now())
     }
 }

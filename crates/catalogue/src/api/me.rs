@@ -28,7 +28,7 @@ pub struct Me {
     pub must_gate: Option<Unless>,
     /// When the secret that was sent expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
     /// What bounds its requests.
     pub limits: RequestLimits,
     /// The recipes of the catalogue, the default first.
@@ -51,9 +51,9 @@ pub struct RequestLimits {
     #[schema(value_type = Option<String>, example = "100000/day")]
     pub quota: Option<Rate>,
     /// The largest body of a request, in bytes.
-    pub body_bytes: u64,
+    pub max_body_bytes: u64,
     /// The largest number of gems of a text.
-    pub gems: u64,
+    pub max_gems: u64,
 }
 
 /// A recipe that a client may compute gems of.

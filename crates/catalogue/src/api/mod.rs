@@ -23,9 +23,9 @@ pub use crate::permission::Unless;
 pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    Added, Amendment, ClusterStats, Decides, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats,
-    Libraries, LibraryListing, LibraryTrust, NewBook, NodeStats, Outcome, Page, RecipeList,
-    RecipeStats, Record, Stats,
+    Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries,
+    LibraryListing, LibraryTrust, NewBook, NodeStats, Outcome, Page, RecipeList, RecipeStats,
+    Record, Restriction, Stats,
 };
 pub use checks::{
     BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText,

@@ -91,7 +91,7 @@ pub enum Period {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct History {
     /// The length of an interval.
-    pub every_seconds: u32,
+    pub interval_seconds: u32,
     /// The intervals, the oldest first. Those while the machine slept are missing.
     pub samples: Vec<Sample>,
 }
@@ -100,15 +100,15 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sample {
     /// Its end.
-    pub at: Timestamp,
+    pub timestamp: Timestamp,
     /// Number of checks, by verdict.
     pub checks: BTreeMap<String, u64>,
-    /// Half of the checks took at most this long, in milliseconds. Absent if there were none.
+    /// Half of the checks took at most this long, in seconds. Absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub median_ms: Option<f64>,
-    /// 99 of 100 checks took at most this long, in milliseconds.
+    pub median_seconds: Option<f64>,
+    /// 99 of 100 checks took at most this long, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99_ms: Option<f64>,
+    pub p99_seconds: Option<f64>,
     /// Number of books at its end.
     pub books: u64,
     /// Size of all files in bytes; 0 if the store's engine does not know.

@@ -18,7 +18,7 @@ pub struct SourceDefinition {
     /// What it is.
     pub kind: Kind,
     /// A URL; for a folder or a list, also a path on the server, which needs an admin key.
-    pub address: String,
+    pub url: String,
     /// The library that its books belong to.
     #[schema(value_type = String)]
     pub library: Library,
@@ -26,10 +26,10 @@ pub struct SourceDefinition {
     pub rights: Rights,
     /// Take only books whose addresses contain one of these; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub contains: Vec<String>,
+    pub url_contains: Vec<String>,
     /// Take also books whose addresses match one of these regular expressions, and no others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub matches: Vec<String>,
+    pub url_matches: Vec<String>,
     /// The days on which the rights of its books are in effect, if limited.
     #[serde(
         default,
@@ -40,7 +40,7 @@ pub struct SourceDefinition {
     /// Where the text of a page is that is a book: a CSS selector, such as `main` or `.chapter`, or `readability`, which finds it as
     /// the reading mode of a browser does. All of the page but its navigation if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
+    pub text_selector: Option<String>,
     /// An e-mail address or a URL that is sent with each request, so that the owner of a site can reach you. Sources on the
     /// web need one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,15 +53,15 @@ pub struct SourceDefinition {
     pub ignore_robots: bool,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
-    pub gone: Gone,
+    pub on_missing: Gone,
     /// Only for a site: once a run has added this many new books, it does not read again what earlier runs have read. If absent, it
     /// reads all pages.
     #[schema(minimum = 1)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enough: Option<u64>,
+    pub new_books_per_run: Option<u64>,
     /// The set of an OAI repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub set: Option<String>,
+    pub oai_set: Option<String>,
     /// Where the credentials are: `env:NAME` for a variable of the server whose name starts with `LAPIDARY_SOURCE_`. Needs an
     /// admin key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,13 +69,14 @@ pub struct SourceDefinition {
     /// The most requests per second to a host. More than 1 needs an admin key.
     #[schema(minimum = 0)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
+    pub requests_per_second: Option<f64>,
     /// The most addresses of one run. More than 100,000 need an admin key.
-    #[serde(default = "most")]
-    pub most: u64,
-    /// How long after its beginning a run is repeated, such as `6h` or `7d`; without it, only when told to.
+    #[serde(default = "max_urls")]
+    pub max_urls: u64,
+    /// How many seconds after its beginning a run is repeated; without it, only when told to.
+    #[schema(minimum = 1)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<String>,
+    pub interval_seconds: Option<u64>,
     /// Refuse a book if the verdict of its check is this, or stricter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless: Option<Unless>,
@@ -84,7 +85,7 @@ pub struct SourceDefinition {
     pub paused: bool,
 }
 
-fn most() -> u64 {
+fn max_urls() -> u64 {
     SourceDefinition::MOST
 }
 
@@ -97,23 +98,23 @@ impl SourceDefinition {
     pub fn new(kind: Kind, address: &str, library: Library, rights: Rights) -> Self {
         Self {
             kind,
-            address: address.to_owned(),
+            url: address.to_owned(),
             library,
             rights,
-            contains: Vec::new(),
-            matches: Vec::new(),
+            url_contains: Vec::new(),
+            url_matches: Vec::new(),
             validity: None,
-            text: None,
+            text_selector: None,
             contact: None,
             allow_private: false,
             ignore_robots: false,
-            gone: Gone::default(),
-            enough: None,
-            set: None,
+            on_missing: Gone::default(),
+            new_books_per_run: None,
+            oai_set: None,
             credentials: None,
-            rate: None,
-            most: most(),
-            every: None,
+            requests_per_second: None,
+            max_urls: max_urls(),
+            interval_seconds: None,
             unless: None,
             paused: false,
         }
@@ -128,27 +129,28 @@ pub struct SourceChange {
     paused: Option<bool>,
     /// The rights of its books. The next run sets those of books that are there.
     rights: Option<Rights>,
-    /// How long after its beginning a run is repeated.
-    every: Option<String>,
+    /// How many seconds after its beginning a run is repeated.
+    #[schema(minimum = 1)]
+    interval_seconds: Option<u64>,
     /// The most requests per second to a host.
     #[schema(minimum = 0)]
-    rate: Option<f64>,
+    requests_per_second: Option<f64>,
     /// The most addresses of one run.
-    most: Option<u64>,
+    max_urls: Option<u64>,
     /// How many new books of a site are enough for a run.
-    enough: Option<u64>,
+    new_books_per_run: Option<u64>,
     /// Take only books whose addresses contain one of these.
-    contains: Option<Vec<String>>,
+    url_contains: Option<Vec<String>>,
     /// Take also books whose addresses match one of these.
-    matches: Option<Vec<String>>,
+    url_matches: Option<Vec<String>>,
     /// The days on which the rights of its books are in effect. The next run sets those of books that are there.
     validity: Option<Validity>,
     /// Where the text of a page is that is a book. The next run reads all pages again.
-    text: Option<String>,
+    text_selector: Option<String>,
     /// How the owner of a site can reach you.
     contact: Option<String>,
     /// What becomes of books that the source no longer has.
-    gone: Option<Gone>,
+    on_missing: Option<Gone>,
     /// Refuse a book if the verdict of its check is this, or stricter.
     unless: Option<Unless>,
 }
@@ -166,17 +168,17 @@ pub struct Source {
     /// The number of addresses in the queue.
     pub queued: u64,
     /// How many addresses were done per second lately.
-    pub per_second: f64,
+    pub urls_per_second: f64,
     /// How many seconds the queue takes at this rate, while it runs; more if other addresses are found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds_left: Option<u64>,
+    pub remaining_seconds: Option<u64>,
     /// The current or last run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<SourceRun>,
     /// When the server runs it next, or goes on with a run, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_run: Option<Timestamp>,
-    /// Why its run could not go on; it is tried again at `next_run`.
+    pub next_run_at: Option<Timestamp>,
+    /// Why its run could not go on; it is tried again at `next_run_at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -201,10 +203,10 @@ pub struct SourceRun {
     /// Its number, counted from 1.
     pub number: u64,
     /// When it began.
-    pub begun: Timestamp,
+    pub started_at: Timestamp,
     /// When it ended; missing while it runs, or if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
     /// Books that were fetched.
     pub fetched: u64,
     /// Books that were added or replaced.
@@ -217,7 +219,7 @@ pub struct SourceRun {
     #[serde(default)]
     pub pages_unchanged: u64,
     /// Books that the source no longer has.
-    pub gone: u64,
+    pub missing: u64,
     /// What the source lists and cannot be used: books in no format that can be read, those that must be bought, pictures.
     #[serde(default)]
     pub skipped: u64,
@@ -228,7 +230,7 @@ pub struct SourceRun {
     #[serde(default)]
     #[schema(value_type = BTreeMap<String, u64>)]
     pub skipped_by: BTreeMap<Reason, u64>,
-    /// The number of addresses that were listed and left out, by the limit that did: `most` of the definition, `key`
+    /// The number of addresses that were listed and left out, by the limit that did: `max_urls` of the definition, `key`
     /// (`sources-queue` of the server) or `depth`. One that is listed twice can count twice.
     #[serde(default)]
     #[schema(value_type = BTreeMap<String, u64>)]
@@ -260,17 +262,17 @@ pub struct SourceRuns {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceError {
     /// The address.
-    pub address: String,
+    pub url: String,
     /// The kind of reason.
     pub reason: Reason,
     /// Why, in words.
-    pub why: String,
+    pub detail: String,
     /// When it failed last.
-    pub at: Timestamp,
+    pub failed_at: Timestamp,
     /// When it is tried again; missing if it was refused for good. The next run tries it again if the source still lists it,
     /// unless the source says that it did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_try: Option<Timestamp>,
+    pub retry_at: Option<Timestamp>,
 }
 
 /// A page of the addresses that failed.
@@ -292,7 +294,7 @@ pub struct SourceTest {
     pub skipped: u64,
     /// How the main text of the first book begins, if the source says where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begins: Option<String>,
+    pub excerpt: Option<String>,
     /// What is wrong with the source, if it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -302,7 +304,7 @@ pub struct SourceTest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceItem {
     /// Its address.
-    pub address: String,
+    pub url: String,
     /// The id that the source gives it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,

@@ -25,12 +25,12 @@ pub struct Webhook {
     /// The address that events are posted to.
     pub url: String,
     /// When it was set. Books added earlier are not reported.
-    pub since: Timestamp,
+    pub created_at: Timestamp,
     /// Number of changes of the catalogue not processed yet.
-    pub behind: u64,
+    pub pending_changes: u64,
     /// The current delivery failure, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failing: Option<Failing>,
+    pub failure: Option<Failing>,
 }
 
 /// Why events are not being delivered.

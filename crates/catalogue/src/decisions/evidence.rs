@@ -354,7 +354,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let evidence = self.evidence_of(id, entry, by, Timestamp::now())?;
         Ok(evidence.map(|evidence| KeptText {
             bytes: evidence.text,
-            until: evidence.until,
+            expires_at: evidence.until,
         }))
     }
 
@@ -568,7 +568,10 @@ mod tests {
         let counted = decisions.evidence_stats().expect("a store");
         assert!(counted.texts == 1 && counted.bytes > text.len() as u64);
         let entry = decisions.get(&id, None).expect("an entry");
-        let KeptText { bytes, until } = entry.text.expect("its text");
+        let KeptText {
+            bytes,
+            expires_at: until,
+        } = entry.text.expect("its text");
         assert_eq!(bytes, text.len() as u64);
 
         let late = |seconds: i64| until.checked_add(seconds.seconds()).expect("a time");

@@ -38,8 +38,8 @@ impl StoredJob {
             state: JobState::Running,
             done: 0,
             total: 0,
-            started: Timestamp::now(),
-            ended: None,
+            started_at: Timestamp::now(),
+            finished_at: None,
             result: None,
             error: None,
         };
@@ -64,7 +64,7 @@ impl StoredJob {
     /// The same job, ended in this state.
     pub fn ended(mut self, state: JobState) -> Self {
         self.job.state = state;
-        self.job.ended = Some(Timestamp::now());
+        self.job.finished_at = Some(Timestamp::now());
         self
     }
 
@@ -127,7 +127,7 @@ mod tests {
     /// A stored job, and what it is on the wire besides the fields that all jobs have.
     fn stored(task: &Value, end: &Value) -> Value {
         let mut job = json!({
-            "id": 7, "task": task, "started": "2026-01-31T10:00:00Z", "done": 3, "total": 9, "stand": { "book": 4 }
+            "id": 7, "task": task, "started_at": "2026-01-31T10:00:00Z", "done": 3, "total": 9, "stand": { "book": 4 }
         });
         job.as_object_mut()
             .unwrap()
@@ -151,21 +151,22 @@ mod tests {
         let reindex = json!({ "kind": "reindex", "recipe": api::RecipeChoice::Named("released".to_owned()).recipe().unwrap(),
             "from": "folds", "drop_old": true, "allow_missing": false });
         let ended = "2026-01-31T11:00:00Z";
-        let done = |result: Value| json!({ "state": "done", "ended": ended, "result": result });
+        let done =
+            |result: Value| json!({ "state": "done", "finished_at": ended, "result": result });
         let jobs = [
             (reindex.clone(), json!({ "state": "running" })),
             (
                 json!({ "kind": "compact" }),
-                json!({ "state": "failed", "ended": ended, "error": "the disk is full" }),
+                json!({ "state": "failed", "finished_at": ended, "error": "the disk is full" }),
             ),
             (
                 json!({ "kind": "verify", "fix": true }),
-                json!({ "state": "cancelled", "ended": ended }),
+                json!({ "state": "cancelled", "finished_at": ended }),
             ),
             (
                 reindex,
                 done(
-                    json!({ "before": "documented", "books_without": 2, "default": "released", "dropped": null }),
+                    json!({ "previous_default": "documented", "books_without": 2, "default": "released", "dropped": null }),
                 ),
             ),
             (
@@ -178,7 +179,7 @@ mod tests {
             ),
             (
                 json!({ "kind": "backup", "to": "daily", "keep": 7 }),
-                done(json!({ "backup": 1, "bytes": 5, "kept": 2 })),
+                done(json!({ "backup": 1, "bytes": 5, "backups": 2 })),
             ),
             (
                 json!({ "kind": "compact" }),
@@ -198,8 +199,8 @@ mod tests {
             let shown = to_value(job.shown()).unwrap();
             assert_eq!((&shown["id"], &shown["state"]), (&json!(7), &end["state"]));
             assert_eq!(
-                (&shown["ended"], &shown["error"]),
-                (&end["ended"], &end["error"])
+                (&shown["finished_at"], &shown["error"]),
+                (&end["finished_at"], &end["error"])
             );
             assert_eq!(shown["task"]["kind"], task["kind"]);
             assert_eq!(

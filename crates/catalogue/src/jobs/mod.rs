@@ -91,7 +91,7 @@ impl WorkKind for InterruptedJobs {
         left.retain(|job| job.is_running() && !begun.contains(&job.job.id));
         let due = left.into_iter().map(|StoredJob { job, .. }| DueWork {
             name: lease_of(job.id),
-            since: job.started,
+            since: job.started_at,
             slot: Slot::default(),
             task: job.id,
         });
@@ -471,7 +471,7 @@ impl Jobs<Editor<'_>> {
         Ok(BackedUp {
             backup: made.number,
             bytes: made.bytes,
-            kept: made.kept,
+            backups: made.kept,
         })
     }
 

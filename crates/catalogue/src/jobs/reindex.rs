@@ -120,7 +120,7 @@ impl Jobs<Editor<'_>> {
             self.drop_recipe(old, work)?;
         }
         Ok(Reindexed {
-            before,
+            previous_default: before,
             books_without: without,
             default,
             dropped,

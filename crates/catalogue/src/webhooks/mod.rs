@@ -152,9 +152,9 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
                 Webhook {
                     library,
                     url,
-                    since,
-                    behind,
-                    failing,
+                    created_at: since,
+                    pending_changes: behind,
+                    failure: failing,
                 }
             });
         Ok(kept.collect())
@@ -272,7 +272,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             };
             WebhookEvent {
                 kind: "book.matched".to_owned(),
-                timestamp: entry.at,
+                timestamp: entry.created_at,
                 data,
             }
         }))
@@ -374,9 +374,9 @@ impl Webhooks<Editor<'_>> {
                 webhook: Webhook {
                     library,
                     url,
-                    since,
-                    behind: 0,
-                    failing: None,
+                    created_at: since,
+                    pending_changes: 0,
+                    failure: None,
                 },
                 secret,
             },

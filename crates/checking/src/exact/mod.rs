@@ -47,10 +47,10 @@ pub struct Passage {
     pub book: Place,
     /// Where readers find it in the query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub query_at: Option<Located>,
+    pub query_position: Option<Located>,
     /// Where readers find it in the book.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub book_at: Option<Located>,
+    pub book_position: Option<Located>,
     /// How much of it is identical.
     #[serde(flatten)]
     pub identity: Identity,
@@ -79,7 +79,7 @@ pub struct Identity {
     pub respelled: u64,
     /// Whether more may be identical: a stretch without anything in common was too long to be searched completely.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub at_least: bool,
+    pub lower_bound: bool,
 }
 
 impl Identity {
@@ -240,7 +240,7 @@ impl Comparing {
     fn finish(self) -> Exact {
         let mut all: Vec<Option<Likeness>> = vec![None; self.words.query.len()];
         let mut total = Identity {
-            at_least: self.found.iter().any(|found| !found.complete),
+            lower_bound: self.found.iter().any(|found| !found.complete),
             ..Identity::default()
         };
         let mut passages = Vec::with_capacity(self.found.len());
@@ -311,7 +311,7 @@ impl WordPassage {
     /// The passage, and how alike each word of the query is.
     fn compared(&self, words: &Words) -> (Passage, Vec<Likeness>) {
         let identity = Identity {
-            at_least: !self.complete,
+            lower_bound: !self.complete,
             ..Identity::default()
         };
         let mut pieces = PassagePieces {
@@ -343,8 +343,8 @@ impl WordPassage {
             Passage {
                 query,
                 book,
-                query_at: None,
-                book_at: None,
+                query_position: None,
+                book_position: None,
                 identity,
                 pieces,
             },

@@ -28,8 +28,8 @@ fn span(query: (usize, usize), book: (usize, usize)) -> Span {
         common: 1,
         query: extent(query),
         book: extent(book),
-        query_at: None,
-        book_at: None,
+        query_position: None,
+        book_position: None,
     }
 }
 
@@ -81,7 +81,7 @@ fn what_is_identical_respelled_and_different() {
         characters: 75,
         identical: 75 - 11 - 19,
         respelled: 19,
-        at_least: false,
+        lower_bound: false,
     };
     assert_eq!((found.total, found.passages[0].identity), (total, total));
 }
@@ -190,7 +190,7 @@ fn hostile_texts_take_bounded_work_and_say_so() {
     let (ab, ba) = ("a b b a b ".repeat(12_000), "c b a a b b b ".repeat(10_000));
     let repetitive = whole(&ab, &ba);
     assert!(
-        repetitive.at_least && repetitive.characters == 60_000,
+        repetitive.lower_bound && repetitive.characters == 60_000,
         "{repetitive:?}"
     );
     // Anchors far apart with nothing in common between them, again and again.

@@ -181,7 +181,7 @@ impl Judgements {
             Meets::Scattered => informs.or(Some(Informs::Scattered)),
             Meets::Yes => informs,
         };
-        if outline.standing.disabled_since.is_some() {
+        if outline.standing.disabled_at.is_some() {
             self.disabled.extend(informs.is_none().then_some(number));
             return;
         }
@@ -228,7 +228,7 @@ impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
         let rank = |of: &Self| {
             (
-                of.outline.standing.disabled_since.is_some(),
+                of.outline.standing.disabled_at.is_some(),
                 !of.identical,
                 of.rights,
             )

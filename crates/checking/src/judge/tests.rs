@@ -190,7 +190,7 @@ fn stored(recipe: &Recipe, books: &[Book]) -> Books {
             clean_digest: None,
             gems: BTreeMap::from([(recipe.name().clone(), book.gems.len() as u32)]),
             standing: Standing {
-                disabled_since,
+                disabled_at: disabled_since,
                 ..Standing::default()
             },
         };

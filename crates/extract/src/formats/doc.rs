@@ -95,11 +95,11 @@ fn left_out(bytes: &[u8], seen: u64) -> HiddenWords {
     let marked = found(true, false).clamp(seen, all);
     HiddenWords::from(vec![
         HiddenCount {
-            how: Hiding::HiddenAttribute,
+            method: Hiding::HiddenAttribute,
             words: marked - seen,
         },
         HiddenCount {
-            how: Hiding::Deleted,
+            method: Hiding::Deleted,
             words: all - marked,
         },
     ])

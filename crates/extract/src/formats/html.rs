@@ -501,10 +501,12 @@ pub(super) fn page(
 /// Whether a page with a picture is one that was scanned: its text lies on the picture, and cannot be seen itself.
 fn is_scan(page: &Extracted) -> bool {
     !page.text.contains(char::is_alphanumeric)
-        && page
-            .hidden
-            .counts()
-            .all(|count| matches!(count.how, Hiding::InvisibleRendering | Hiding::Transparent))
+        && page.hidden.counts().all(|count| {
+            matches!(
+                count.method,
+                Hiding::InvisibleRendering | Hiding::Transparent
+            )
+        })
 }
 
 /// A page without the text that is not seen, and how much that is.

@@ -425,7 +425,7 @@ fn hidden_words_are_left_out_and_counted() {
         assert_eq!(
             counts,
             [HiddenCount {
-                how: way.how,
+                method: way.how,
                 words
             }],
             "{}",

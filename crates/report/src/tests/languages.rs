@@ -32,7 +32,7 @@ fn full() -> Report {
     ) = (Some(1.0), 1, true);
     (report.matches[2].e_value, report.matches[2].book.title) = (Some(1.7), None);
     report.matches[3].spans[0].query.bytes = None;
-    (report.informing, report.matches[3].informs) = (3, Some(Informs::UntrustedLibrary));
+    (report.informational, report.matches[3].informational) = (3, Some(Informs::UntrustedLibrary));
     for (found, relation) in report.matches.iter_mut().zip([
         Relation::SameText,
         Relation::PartOfBook,

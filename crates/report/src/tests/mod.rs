@@ -48,13 +48,13 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
             common: 15,
             query: extent((5, 20), Some((12_500, 50_000))),
             book: extent((0, 20), Some((0, 50_000))),
-            query_at: None,
-            book_at: None,
+            query_position: None,
+            book_position: None,
         }],
         exact: None,
         passages: Vec::new(),
         allowed: false,
-        informs: None,
+        informational: None,
         disputed: false,
     }
 }
@@ -86,7 +86,7 @@ fn report(mut matches: Vec<Match>) -> Report {
         day: jiff::civil::date(2026, 1, 31),
         rule: Rule::default(),
         total: matches.len(),
-        informing: 0,
+        informational: 0,
         disabled: 0,
         e_value: None,
         matches,
@@ -138,7 +138,7 @@ fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord
     DisguisedWord {
         trick,
         bytes,
-        at: None,
+        position: None,
         before: before.into(),
         word: word.into(),
         after: after.into(),
@@ -149,12 +149,12 @@ fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord
 fn hidden_in_all_ways() -> HiddenText {
     let ways = (1_000..)
         .zip(Hiding::ALL)
-        .map(|(words, how)| HiddenCount { how, words })
+        .map(|(words, how)| HiddenCount { method: how, words })
         .collect();
     HiddenText {
         words: 12_066,
         share: 0.61,
-        ways,
+        methods: ways,
     }
 }
 

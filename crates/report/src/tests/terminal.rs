@@ -198,12 +198,12 @@ Method
 
 #[test]
 fn hidden_words_are_told_however_few() {
-    let way = |how, words| HiddenCount { how, words };
+    let way = |how, words| HiddenCount { method: how, words };
     let mut report = report(vec![]);
     let one = HiddenText {
         words: 1,
         share: 0.01,
-        ways: vec![way(Hiding::Tiny, 1)],
+        methods: vec![way(Hiding::Tiny, 1)],
     };
     let signs = Disguise {
         disguised: false,
@@ -237,7 +237,7 @@ fn hidden_words_are_told_however_few() {
         hidden: Some(HiddenText {
             words: 1_530,
             share: 0.61,
-            ways,
+            methods: ways,
         }),
         ..signs
     });

@@ -106,7 +106,7 @@ impl AuditedBooks {
         last.is_there = !matches!(entry.action, Action::Removed(_));
         last.digest.clone_from(&book.digest);
         last.amended = match entry.action {
-            Action::Amended(_) => Some((entry.at, book.changes.clone())),
+            Action::Amended(_) => Some((entry.created_at, book.changes.clone())),
             _ => None,
         };
     }
@@ -134,7 +134,7 @@ impl LastEntry {
             return Some(Difference::Older);
         }
         let (at, changes) = self.amended?;
-        let amended = record.standing.amended;
+        let amended = record.standing.amended_at;
         let is_older = amended.is_none_or(|amended| at.duration_since(amended) > WRITTEN_AFTER);
         is_older.then_some(Difference::NotAmended(changes))
     }

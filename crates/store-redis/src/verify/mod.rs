@@ -387,7 +387,7 @@ impl<'a> ClusterVerification<'a> {
         }
         self.gems(&name, book);
         self.sums.count(library, record, &self.recipes, false);
-        self.sums.touch(library, record.changed);
+        self.sums.touch(library, record.changed_at);
         self.count_gems(book);
         let references = self
             .references(library, book)
@@ -574,7 +574,7 @@ impl<'a> ClusterVerification<'a> {
                     check
                         .sums
                         .count(library, &book.record, &check.recipes, false);
-                    check.sums.touch(library, book.record.changed);
+                    check.sums.touch(library, book.record.changed_at);
                 }
                 Ok(())
             })?;

@@ -117,7 +117,7 @@ pub(super) fn read(
                 let middle = from + (to - from) / 2;
                 entries.seek(schema::audit_key(middle));
                 match entries.item() {
-                    Some((key, value)) if entry(snapshot, key, value)?.at < time => {
+                    Some((key, value)) if entry(snapshot, key, value)?.created_at < time => {
                         from = middle + 1;
                     }
                     _ => to = middle,
@@ -154,7 +154,7 @@ pub(super) fn entry(
         snapshot.json(value, format_args!("entry {number} of the audit log"))?;
     Ok(AuditEntry {
         number,
-        at,
+        created_at: at,
         actor,
         action,
     })
@@ -197,8 +197,8 @@ mod tests {
         }
         let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
         for entry in &all {
-            let found = read(&store.view(), AuditFrom::Time(entry.at), 1).unwrap();
-            assert_eq!(found[0].at, entry.at);
+            let found = read(&store.view(), AuditFrom::Time(entry.created_at), 1).unwrap();
+            assert_eq!(found[0].created_at, entry.created_at);
         }
         assert_eq!(read(&store.view(), past, 99).unwrap(), all);
         let future = AuditFrom::Time(Timestamp::MAX);

@@ -168,7 +168,7 @@ impl<'a> Change<'a> {
         self.sizes(name)?.add(gems.len() as u32);
         let before = record.clone();
         record.gems.insert(name.clone(), gems.len() as u32);
-        self.touch(&before.key.library, before.changed)?
+        self.touch(&before.key.library, before.changed_at)?
             .count_recipes(Some(&before), Some(&record));
         if let Some(fold) = fold {
             self.put_fold(book, &fold);
@@ -402,7 +402,8 @@ impl<'a> Change<'a> {
         for (recipe, gems) in &record.gems {
             self.sizes(recipe)?.add(*gems);
         }
-        self.touch(&record.key.library, record.changed)?.add(record);
+        self.touch(&record.key.library, record.changed_at)?
+            .add(record);
         Ok(())
     }
 
@@ -416,7 +417,7 @@ impl<'a> Change<'a> {
             }
         }
         let library = &record.key.library;
-        let taken = self.touch(library, record.changed)?.take(record);
+        let taken = self.touch(library, record.changed_at)?.take(record);
         taken.ok_or_else(|| {
             self.before.damaged(format!(
                 "the summary of library {library} does not include a book"
@@ -451,7 +452,7 @@ impl<'a> Change<'a> {
             .libraries
             .get_mut(library)
             .expect("it was there or has just been inserted");
-        summary.changed = summary.changed.max(changed);
+        summary.changed_at = summary.changed_at.max(changed);
         Ok(summary)
     }
 

@@ -248,8 +248,8 @@ mod tests {
             clean: None,
             text_kept: false,
             gems: std::collections::BTreeMap::new(),
-            changed: Timestamp::UNIX_EPOCH,
-            fetched: None,
+            changed_at: Timestamp::UNIX_EPOCH,
+            fetched_at: None,
             standing: Standing::default(),
         };
         let gems = recipes

@@ -149,11 +149,14 @@ impl<'a> RocksSnapshot<'a> {
             .sum();
         let ever = u64::from(self.next_book()?.0);
         if books == ever {
-            return Ok(Coverage { books, of: books });
+            return Ok(Coverage {
+                books,
+                total: books,
+            });
         }
         let libraries = self.summaries(None)?;
         let of = libraries.iter().map(|library| library.books).sum();
-        Ok(Coverage { books, of })
+        Ok(Coverage { books, total: of })
     }
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {

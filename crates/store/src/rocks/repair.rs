@@ -332,7 +332,7 @@ impl Repair<'_> {
         }
         for (library, mut summary) in std::mem::take(&mut self.libraries) {
             if let Ok(Some(kept)) = snapshot.summary(&library) {
-                summary.changed = summary.changed.max(kept.changed);
+                summary.changed_at = summary.changed_at.max(kept.changed_at);
             }
             let key = MetaKey::library(&library).bytes();
             batch.put_cf(family, key, schema::json(&summary));

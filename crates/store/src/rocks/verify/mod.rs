@@ -275,7 +275,7 @@ impl Verification<'_> {
                     "the summary of library {library} does not say which recipes its books have gems of"
                 ));
             }
-            if kept.changed < made.changed || kept.library != library {
+            if kept.changed_at < made.changed_at || kept.library != library {
                 self.fault(format!(
                     "the summary of library {library} does not match its books"
                 ));
