@@ -38,6 +38,8 @@ const IN_ORDER: f64 = 0.75;
 const SLACK: (u64, u64) = (4, 64);
 /// A distance is similar if it is at least this share of the other one.
 const SIMILAR: f64 = 0.6;
+/// A disguise usually makes gems longer or shorter by more than one in so many bytes, and another translation by less.
+const LENGTHENED: u64 = 8;
 
 /// The alignment of a query and a book.
 #[derive(Debug, Clone, PartialEq)]
@@ -309,15 +311,26 @@ impl CommonGem {
             || overlap(&book[self.book], &book[other.book])
     }
 
-    /// How far it is from this one to the next in both texts. `None` without places, or if the book has them in another order.
+    /// How far it is from this one to the next in both texts. `None` without places, if the book has them in another order, or if
+    /// one of them is much longer or shorter there: then a disguise may have changed the distance, too.
     fn distances(self, next: Self, query: &[PlacedGem], book: &[PlacedGem]) -> Option<[u64; 2]> {
-        let pairs = [
-            (query[self.query].place, query[next.query].place),
-            (book[self.book].place, book[next.book].place),
-        ];
-        let [in_query, in_book] = pairs.map(|(from, to)| to?.start.checked_sub(from?.start));
-        Some([in_query?, in_book?])
+        let places = |gem: Self| Some([query[gem.query].place?, book[gem.book].place?]);
+        let ([from, to], [before, behind]) = (places(self)?, places(next)?);
+        if !are_as_long([from, to]) || !are_as_long([before, behind]) {
+            return None;
+        }
+        Some([
+            before.start.checked_sub(from.start)?,
+            behind.start.checked_sub(to.start)?,
+        ])
     }
+}
+
+/// Whether a gem is about as long in both texts.
+fn are_as_long([in_query, in_book]: [Place; 2]) -> bool {
+    let length = |place: Place| place.end.saturating_sub(place.start);
+    let (a, b) = (length(in_query), length(in_book));
+    a.abs_diff(b) <= a.min(b) / LENGTHENED
 }
 
 /// Whether these distances are the same.
