@@ -679,8 +679,13 @@ fn reviewers_see_the_checks_that_match_their_books() {
         let of = format!("--role texts --library {library} reviewer-of-{library}");
         key(&folder.data(), &of)
     });
+    let admin = key(&folder.data(), "--role admin admin");
     let (server, attacker, checker) = served(&folder);
     let [reviewer, untrusted, stranger] = reviewers.map(|secret| Client::new(&server, &secret));
+    let admin = Client::new(&server, &admin);
+    let distrust = json!({ "trusted": false });
+    let (status, _) = admin.json("PUT", "/v1/libraries/attacker/trust", &distrust);
+    assert_eq!(status, 200);
     // The attacker's copy of the victim's book would show it what others check.
     let book = json!({ "text": text_of(0), "rights": "protected" });
     let (status, _) = attacker.json("PUT", "/v1/libraries/attacker/books/copy", &book);

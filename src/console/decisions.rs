@@ -127,7 +127,7 @@ fn states(language: Language, shown: Option<CheckState>) -> Markup {
 fn state_name(language: Language, state: Option<CheckState>) -> String {
     match state {
         Some(CheckState::Open) => language.c_state_open(),
-        Some(CheckState::Appealed) => language.c_appealed(),
+        Some(CheckState::Appealed) => language.c_state_appealed(),
         Some(CheckState::Decided) => language.c_state_decided(),
         Some(CheckState::Clear) => language.c_state_clear(),
         None => language.c_state_all(),

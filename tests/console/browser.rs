@@ -16,6 +16,7 @@ use ureq::Agent;
 /// Keys, as [WebDriver](https://www.w3.org/TR/webdriver2/#keyboard-actions) names them.
 pub const ENTER: &str = "\u{e007}";
 pub const TAB: &str = "\u{e004}";
+const ALT: char = '\u{e00a}';
 
 /// The property in which WebDriver names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -162,6 +163,20 @@ impl Browser {
         let element = self.find(css);
         self.send(&format!("{element}/value"), &json!({ "text": text }))
             .unwrap_or_else(|error| panic!("{css}: {error}"));
+    }
+
+    /// Presses a key with Alt, wherever the focus is.
+    pub fn press_with_alt(&self, key: char) {
+        let actions = [
+            ("keyDown", ALT),
+            ("keyDown", key),
+            ("keyUp", key),
+            ("keyUp", ALT),
+        ]
+        .map(|(action, value)| json!({ "type": action, "value": value }));
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.send("actions", &json!({ "actions": [keyboard] }))
+            .expect("a keyboard");
     }
 
     /// Presses keys wherever the focus is.

@@ -3,13 +3,8 @@
 use serde_json::json;
 
 use crate::common::{Folder, Server, prose};
-use crate::console::browser::Browser;
+use crate::console::browser::{Browser, ENTER, TAB};
 
-/// The key Alt, held, and all keys released, in WebDriver's words.
-const ALT: char = '\u{E00A}';
-const RELEASE: char = '\u{E000}';
-const ENTER: char = '\u{E007}';
-const TAB: char = '\u{E004}';
 const FILED: usize = 6;
 
 /// What has the focus.
@@ -46,13 +41,15 @@ fn refusals_are_cleared_by_keyboard() {
         browser.see("h1", "PROTECTED");
         browser.see(".report", &format!("upload {number}"));
         let key = if number % 2 == 0 { 'r' } else { 'a' };
-        browser.type_into("body", &format!("{ALT}{key}{RELEASE}{TAB}"));
         let reason = format!("reason {number}");
-        browser.type_into("#reason", &format!("{reason}{ALT}s{RELEASE}"));
+        browser.press_with_alt(key);
+        browser.press(TAB);
+        browser.press(&reason);
+        browser.press_with_alt('s');
         browser.see("#decisions", &reason);
         if number > 0 {
             assert_eq!(browser.js(FOCUS), "next");
-            browser.type_into("a[rel=next]", &ENTER.to_string());
+            browser.press(ENTER);
         }
     }
     assert_eq!(

@@ -55,7 +55,7 @@ fn several_files_of_all_formats_become_a_table() {
             "return [...document.querySelectorAll('#table tbody tr')].find((row) => row.innerText.includes('upload.{format}')).innerText"
         )).as_str().map_or(row, str::to_owned);
         assert!(
-            row.contains("protected") && row.contains("The book of all formats"),
+            row.contains("Protected") && row.contains("The book of all formats"),
             "{row}"
         );
     }

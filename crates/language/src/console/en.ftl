@@ -87,6 +87,7 @@ c_not_filed = This check was not filed: the report is gone when you leave the pa
 c_queue_lead = Filed checks, the newest first.
 c_queue_empty = Nothing waits for a decision.
 c_state_open = To decide
+c_state_appealed = Appealed
 c_state_decided = Decided
 c_state_clear = No decision needed
 c_state_all = All entries

@@ -86,6 +86,7 @@ c_not_filed = Проверка не записана: отчёт исчезне�
 c_queue_lead = Зарегистрированные проверки, начиная с самых новых.
 c_queue_empty = Решать нечего.
 c_state_open = Ждут решения
+c_state_appealed = Обжаловано
 c_state_decided = Решено
 c_state_clear = Решение не нужно
 c_state_all = Все записи

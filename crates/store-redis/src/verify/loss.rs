@@ -225,7 +225,7 @@ impl Losses {
 
     fn prepare_shard(&self, store: &Shared, shard: u32, version: u64) -> Result<(), StoreError> {
         let key = |name| store.keys.shard(shard, name);
-        let arguments = [version.to_string(), "0".to_owned()];
+        let arguments = [version, 0, 0].map(|number| number.to_string());
         let mut writes = vec![Command::script(&FENCE, &[key("recipes")], &arguments)];
         writes.extend(mark_of_outbox(store, shard)?);
         if self.has_shard(shard, store) {
