@@ -82,7 +82,7 @@ fn several_files_of_all_formats_become_a_table() {
     );
     let csv = csv.as_str().expect("a text");
     assert_eq!(csv.lines().count(), files.len() + 1, "{csv}");
-    assert!(csv.contains("\"upload.epub\",\"protected\""), "{csv}");
+    assert!(csv.contains("\"upload.epub\",\"Protected\""), "{csv}");
 
     // Each row leads to its report.
     browser.click("#table tbody td a");
