@@ -200,8 +200,8 @@ impl Kind {
                 .iter()
                 .map(|(name, gems)| (name.clone(), gems.len() as u32))
                 .collect(),
-            changed: Timestamp::now(),
-            fetched: None,
+            changed_at: Timestamp::now(),
+            fetched_at: None,
             standing: Standing::default(),
         };
         NewBook {

@@ -285,7 +285,7 @@ fn add_key(
         must_gate: None,
         rate: None,
         quota: None,
-        expires: None,
+        expires_at: None,
     };
     Ok(catalogue.by(Actor::Local).keys().add(key)?.secret)
 }

@@ -130,8 +130,8 @@ impl<'a> Stock<'a> {
                 .iter()
                 .map(|(name, gems)| (name.clone(), gems.len() as u32))
                 .collect(),
-            changed: self.now,
-            fetched: None,
+            changed_at: self.now,
+            fetched_at: None,
             standing: Standing::default(),
         };
         NewBook {

@@ -116,8 +116,8 @@ impl TitledBooks {
             clean: None,
             text_kept: false,
             gems: [].into(),
-            changed: Timestamp::UNIX_EPOCH,
-            fetched: None,
+            changed_at: Timestamp::UNIX_EPOCH,
+            fetched_at: None,
             standing: Standing::default(),
         }
     }

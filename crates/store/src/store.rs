@@ -82,7 +82,7 @@ pub trait Store: Administration + Send + Sync {
     /// the record's counts follow.
     ///
     /// A book that replaces a disabled one is disabled too, and keeps its note unless the new one has its own.
-    /// Amendments made to the old book since the new one's [`Standing::amended`](super::Standing::amended) are kept,
+    /// Amendments made to the old book since the new one's [`Standing::amended_at`](super::Standing::amended_at) are kept,
     /// including its rights, so a change that took long to prepare does not undo them.
     ///
     /// # Errors
