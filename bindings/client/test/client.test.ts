@@ -196,7 +196,7 @@ test("what creates something has one name however often it is sent", async (cont
   const client = new Client(other);
   await client.check({ text: "word", record: true });
   await client.checkFile(new Uint8Array([65]), { record: true });
-  await client.decide({ check: "0", decision: "allow" });
+  await client.decide({ check: "0", ruling: "accepted", reason: "licensed" });
   await client.startJob({ kind: "verify" });
   await client.check({ text: "word" });
   const [first, second] = [0, 1].map((from) => names.slice(0, 8).filter((_, at) => at % 2 === from));

@@ -278,7 +278,7 @@ class Answers(unittest.TestCase):
     def test_what_creates_something_has_one_name_however_often_it_is_sent(self) -> None:
         names: list[str | None] = []
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 self.rfile.read(int(self.headers["content-length"]))
                 names.append(self.headers["idempotency-key"])
@@ -291,7 +291,7 @@ class Answers(unittest.TestCase):
         with Client(self.enterContext(serving(Handler))) as client:
             client.check(text="word", record=True)
             client.check(b"word", record=True)
-            client.decide(check="0", decision="allow")
+            client.decide(check="0", ruling="accepted", reason="licensed")
             client.start_job({"kind": "verify"})
             client.check(text="word")
         named = names[:8]
