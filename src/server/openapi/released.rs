@@ -260,7 +260,7 @@ fn each(properties: Map<String, Value>) -> Value {
 
 /// What no longer works for a client of the first description with a server of the second.
 fn changes(released: &Value, now: &Value) -> BTreeSet<String> {
-    let mut comparison = Comparison::new(released, now);
+    let mut comparison = DescriptionComparison::new(released, now);
     for section in ["paths", "webhooks"] {
         for (path, methods) in fields(&released[section]) {
             for (method, call) in fields(methods) {
@@ -288,7 +288,7 @@ enum Sender {
     Server,
 }
 
-struct Comparison<'a> {
+struct DescriptionComparison<'a> {
     released: &'a Value,
     now: &'a Value,
     /// The pairs of types that were compared, or are being.
@@ -296,7 +296,7 @@ struct Comparison<'a> {
     found: BTreeSet<String>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> DescriptionComparison<'a> {
     fn new(released: &'a Value, now: &'a Value) -> Self {
         Self {
             released,
@@ -437,7 +437,7 @@ impl<'a> Comparison<'a> {
         for key in ["oneOf", "anyOf"] {
             for choice in items(&released[key]) {
                 let still = items(&now[key]).iter().any(|other| {
-                    let mut comparison = Comparison::new(self.released, self.now);
+                    let mut comparison = DescriptionComparison::new(self.released, self.now);
                     comparison.entered.clone_from(&self.entered);
                     comparison.schemas("", sender, choice, other);
                     comparison.found.is_empty()
