@@ -90,6 +90,7 @@ async fn list(
                     (search_by_book(language, ("day", &language.c_day(), day.1), library.1, book.1))
                 }
                 @if decisions.is_empty() { p { (nothing(language, shown)) } }
+                @else if shown.is_some() { (queue_table(language, &decisions)) }
                 @else { (decisions_table(language, &decisions)) }
                 @if let Some(next) = next_cursor {
                     (more(language, &further(shown, &wanted.sought(), &next)))
@@ -141,6 +142,42 @@ fn nothing(language: Language, shown: Option<CheckState>) -> String {
     }
 }
 
+/// Filed checks as a table: what was checked comes first, for narrow screens.
+fn queue_table(language: Language, checks: &[Decision]) -> Markup {
+    let heads = [
+        language.head_checked(),
+        language.head_verdict(),
+        language.head_when(),
+        language.c_who(),
+    ];
+    let rows = html! {
+        @for one in checks {
+            tr {
+                td { (checked(one)) }
+                td { (outcome_of(language, one)) }
+                td { (time(one.created_at)) }
+                td { (clean(&one.actor)) }
+            }
+        }
+    };
+    table(&language.c_decisions(), &heads, &rows)
+}
+
+/// What was checked, with a link to the check.
+fn checked(entry: &Decision) -> Markup {
+    html! {
+        a href=(path("/console/checks", [&entry.check])) {
+            (clean(entry.name.as_deref().unwrap_or(&entry.check)))
+        }
+        @if let Some(case) = &entry.case { " (" (clean(case)) ")" }
+    }
+}
+
+fn outcome_of(language: Language, entry: &Decision) -> Markup {
+    let reason = entry.verdict_reason.unwrap_or(Reason::Match);
+    outcome(language, Outcome::new(entry.verdict, reason))
+}
+
 /// The entries of a page as a table.
 fn decisions_table(language: Language, decisions: &[Decision]) -> Markup {
     let heads = [
@@ -157,13 +194,8 @@ fn decisions_table(language: Language, decisions: &[Decision]) -> Markup {
                 td { (time(one.created_at)) }
                 td { (clean(&one.actor)) }
                 td { (ruling(language, one.ruling)) }
-                td {
-                    a href=(path("/console/checks", [&one.check])) {
-                        (clean(one.name.as_deref().unwrap_or(&one.check)))
-                    }
-                    @if let Some(case) = &one.case { " (" (clean(case)) ")" }
-                }
-                td { (outcome(language, Outcome::new(one.verdict, one.verdict_reason.unwrap_or(Reason::Match)))) }
+                td { (checked(one)) }
+                td { (outcome_of(language, one)) }
                 td { @if let Some(reason) = &one.reason { (clean(reason)) } }
             }
         }
