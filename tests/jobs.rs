@@ -1461,10 +1461,8 @@ fn a_backup_follows_no_link_below_its_folder() {
     assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 1);
 }
 
-/// Whoever lists jobs does not wait for what one of them writes, however long a node takes to acknowledge it.
-#[test]
-fn jobs_are_listed_while_one_of_them_writes() {
-    let folder = Folder::new();
+/// A catalogue whose calls of the store can be stopped.
+fn stoppable(folder: &Folder) -> (Catalogue, Arc<Stop>) {
     let stop = Arc::new(Stop::default());
     let on_call = Arc::clone(&stop);
     let store = RocksStore::open_or_create(&folder.data()).unwrap();
@@ -1472,6 +1470,14 @@ fn jobs_are_listed_while_one_of_them_writes() {
         on_call.on(call);
         Ok(())
     })));
+    (catalogue, stop)
+}
+
+/// Whoever lists jobs does not wait for what one of them writes, however long a node takes to acknowledge it.
+#[test]
+fn jobs_are_listed_while_one_of_them_writes() {
+    let folder = Folder::new();
+    let (catalogue, stop) = stoppable(&folder);
     let catalogue = Arc::new(catalogue);
     let editor = catalogue.by(Actor::Local);
     editor.recipes().ensure(&[]).unwrap();
@@ -1498,13 +1504,7 @@ fn jobs_are_listed_while_one_of_them_writes() {
 #[test]
 fn books_are_added_while_a_change_of_the_recipes_waits_for_one() {
     let folder = Folder::new();
-    let stop = Arc::new(Stop::default());
-    let on_call = Arc::clone(&stop);
-    let store = RocksStore::open_or_create(&folder.data()).unwrap();
-    let catalogue = Catalogue::with_store(Box::new(Watched(Box::new(store), move |call| {
-        on_call.on(call);
-        Ok(())
-    })));
+    let (catalogue, stop) = stoppable(&folder);
     let add = |book: u64| {
         let key = BookKey {
             library: "l".parse().unwrap(),

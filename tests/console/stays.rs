@@ -66,6 +66,13 @@ const STATED: &str = "return [...document.querySelectorAll('.report section > p,
 const PASSAGES: &str =
     "return [...document.querySelectorAll('.report td[dir]')].map((one) => one.innerText)";
 
+fn add(server: &Server, text: &str) {
+    let book = json!({ "rights": "protected", "title": "A lighthouse", "text": text });
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .send_json(&book)
+        .expect("it is added");
+}
+
 /// The page computes gems of a public recipe, since it has no secret of the catalogue.
 #[test]
 fn a_text_can_stay_although_the_catalogue_has_a_secret() {
@@ -75,10 +82,7 @@ fn a_text_can_stay_although_the_catalogue_has_a_secret() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let book = prose(5, 4_000);
-    let added = json!({ "rights": "protected", "title": "A lighthouse", "text": book });
-    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
-        .send_json(&added)
-        .expect("it is added");
+    add(&server, &book);
     let file = folder.file("upload.txt", &book);
     let wire = Wire::to(&server);
     browser.go(&format!("{}/console/check", wire.url));
@@ -105,10 +109,7 @@ fn the_text_stays_in_the_page() {
     without_secret(&folder.data());
     let server = Server::start(&folder.data());
     let book = prose(5, 4_000);
-    let added = json!({ "rights": "protected", "title": "A lighthouse", "text": book });
-    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
-        .send_json(&added)
-        .expect("it is added");
+    add(&server, &book);
     // A part of the book with letters of another script, in a text of the uploader's own.
     let copied = book[3_000..16_000].replace('a', "\u{430}");
     let text = format!("\u{feff}{}{copied}{}", prose(6, 900), prose(7, 900));

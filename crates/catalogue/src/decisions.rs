@@ -249,7 +249,7 @@ impl Decisions<Editor<'_>> {
             book_digests: digests_of_books(&*snapshot, &report)?,
             report,
             catalogue_id: catalogue_id(&self.0)?.to_string(),
-            catalogue_digest: state_of(&self.0, &*snapshot)?,
+            catalogue_digest: digest_of_catalogue(&self.0, &*snapshot)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: options.library.map(Into::into),
             limit: options.limit,
@@ -573,7 +573,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 }
 
 /// A digest of all that the answer of a check depends on.
-fn state_of(catalogue: &Catalogue, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
+fn digest_of_catalogue(
+    catalogue: &Catalogue,
+    snapshot: &dyn Snapshot,
+) -> Result<String, CatalogueError> {
     let allowances = catalogue.allow_lists().combined()?;
     let rules: Vec<_> = snapshot
         .recipes()

@@ -42,7 +42,7 @@ const AT_ONCE: usize = 16;
 /// the system does not matter, so that scripts and filed reports read the same on every machine.
 ///
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
-/// checked, such as a missing file or a text that is too short; 3 the catalogue or the server failed.
+/// checked; 3 the catalogue or the server failed. A missing file cannot be checked, nor can a text that is too short.
 #[derive(Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
