@@ -707,6 +707,9 @@ fn reviewers_see_the_checks_that_match_their_books() {
         let (_, open) = client.json("GET", "/v1/decisions?state=open", &Value::Null);
         assert_eq!(open["decisions"], json!([]));
     }
+    // Whoever sent the text cannot take it out of the queue.
+    let own = json!({ "check": check, "ruling": "accepted", "reason": "it is mine" });
+    assert_eq!(checker.json("POST", "/v1/decisions", &own).0, 201);
     let (_, open) = reviewer.json("GET", "/v1/decisions?state=open", &Value::Null);
     assert_eq!(open["decisions"][0]["id"], *check, "{open}");
     assert_eq!(reviewer.call("GET", &page, "text/plain", "").0, 200);
@@ -724,6 +727,9 @@ fn reviewers_see_the_checks_that_match_their_books() {
     assert_eq!(checker.json("POST", "/v1/decisions", &appeal).0, 201);
     let (_, appealed) = reviewer.json("GET", "/v1/decisions?state=appealed", &Value::Null);
     assert_eq!(appealed["decisions"][0]["id"], *check, "{appealed}");
+    assert_eq!(checker.json("POST", "/v1/decisions", &own).0, 201);
+    let (_, appealed) = reviewer.json("GET", &path, &Value::Null);
+    assert_eq!(appealed["state"], "appealed");
     assert_eq!(
         untrusted.json("GET", &path_of_decision, &Value::Null).0,
         404

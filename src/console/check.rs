@@ -20,6 +20,8 @@ use lapidary_report::{Outcome, clean, why_not_checked};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
+/// How many pages of checks of others to search for the next one to decide.
+const PAGES_TO_SEARCH: usize = 3;
 const CHECKS: &str = "/console/check";
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -352,7 +354,9 @@ fn evidence(visitor: &Visitor, entry: &Decision) -> Markup {
         let until = text.expires_at.strftime("%Y-%m-%d").to_string();
         return html! {
             p class="quiet" { (language.c_text_kept(&until)) }
-            (button_to(visitor, &(place + "/delete-text"), &language.c_delete_text(), Some(&language.c_sure_delete_text())))
+            @if visitor.is_admin() || visitor.is(&entry.actor) {
+                (button_to(visitor, &(place + "/delete-text"), &language.c_delete_text(), Some(&language.c_sure_delete_text())))
+            }
         };
     }
     let (place, most) = (place + "/attach", visitor.inside().max_body());
@@ -450,12 +454,18 @@ async fn decided_about(
 
 /// The check to decide after this one: the next older one that waits for a decision, or the newest.
 async fn next_open(visitor: &Visitor, id: &str) -> Result<Option<Decision>, PageFailure> {
-    for cursor in [id, ""] {
-        let asked = [("state", "open"), ("limit", "2"), ("cursor", cursor)];
-        let page = visitor.list::<ListDecisions>(&[], &asked).await?;
-        let mut waiting = page.decisions.into_iter();
-        if let Some(next) = waiting.find(|one| one.id != id) {
-            return Ok(Some(next));
+    for first in [id, ""] {
+        let mut cursor = first.to_owned();
+        // A page may be empty although more follow.
+        for _ in 0..PAGES_TO_SEARCH {
+            let asked = [("state", "open"), ("limit", "2"), ("cursor", &cursor)];
+            let page = visitor.list::<ListDecisions>(&[], &asked).await?;
+            let mut waiting = page.decisions.into_iter();
+            if let Some(next) = waiting.find(|one| one.id != id) {
+                return Ok(Some(next));
+            }
+            let Some(next) = page.next_cursor else { break };
+            cursor = next;
         }
     }
     Ok(None)

@@ -26,12 +26,9 @@ struct DecisionSearch {
     /// A state of filed checks, or [`ALL`].
     #[serde(default)]
     state: String,
-    #[serde(default)]
-    day: String,
-    #[serde(default)]
-    library: String,
-    #[serde(default)]
-    book: String,
+    day: Option<String>,
+    library: Option<String>,
+    book: Option<String>,
     #[serde(default)]
     from: String,
 }
@@ -39,16 +36,17 @@ struct DecisionSearch {
 impl DecisionSearch {
     /// The conditions on entries, if not those in a state are shown.
     fn sought(&self) -> [(&'static str, &str); 3] {
-        [
-            ("day", self.day.as_str()),
-            ("library", self.library.trim()),
-            ("book", self.book.trim()),
-        ]
+        let [day, library, book] = [&self.day, &self.library, &self.book]
+            .map(|value| value.as_deref().unwrap_or_default().trim());
+        [("day", day), ("library", library), ("book", book)]
     }
 
     /// The state of the checks that are shown; `None` for all entries. What waits for a decision comes first.
     fn shown(&self) -> Option<CheckState> {
-        let is_search = self.sought().iter().any(|(_, value)| !value.is_empty());
+        // A search for nothing shows everything, too.
+        let is_search = [&self.day, &self.library, &self.book]
+            .iter()
+            .any(|value| value.is_some());
         if is_search || self.state == ALL {
             return None;
         }
@@ -66,11 +64,10 @@ async fn list(
     let language = visitor.language();
     let shown = wanted.shown();
     let [day, library, book] = wanted.sought();
-    let narrowed = match shown {
+    let mut asked = match shown {
         Some(state) => vec![("state", state.as_str())],
-        None => vec![("state", ""), day, library, book],
+        None => vec![day, library, book],
     };
-    let mut asked = narrowed.clone();
     asked.push(("cursor", &wanted.from));
     let DecisionPage {
         decisions,
@@ -89,7 +86,9 @@ async fn list(
                 @if shown.is_none() {
                     (search_by_book(language, ("day", &language.c_day(), day.1), library.1, book.1))
                 }
-                @if decisions.is_empty() { p { (nothing(language, shown)) } }
+                @if decisions.is_empty() {
+                    @if next_cursor.is_none() { p { (nothing(language, shown)) } }
+                }
                 @else if shown.is_some() { (queue_table(language, &decisions)) }
                 @else { (decisions_table(language, &decisions)) }
                 @if let Some(next) = next_cursor {

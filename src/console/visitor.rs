@@ -32,6 +32,7 @@ use lapidary_catalogue::{Catalogue, CatalogueError};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::{Answer as _, ListPage, Operation, PageQuery, Request, filled};
+use lapidary_store::Actor;
 
 /// The header by which htmx makes itself known.
 const HTMX: HeaderName = HeaderName::from_static("hx-request");
@@ -171,6 +172,11 @@ impl Visitor {
 
     pub(super) fn is_admin(&self) -> bool {
         self.role() == Role::Admin
+    }
+
+    /// Whether the visitor did what the audit log says of this actor.
+    pub(super) fn is(&self, actor: &str) -> bool {
+        matches!(&self.0.who, Who::Key(key, _) if Actor::Key(key.name.clone()).to_string() == actor)
     }
 
     /// The failure of a call as a page.

@@ -31,7 +31,7 @@ use super::copy::rows;
 use super::digest::digest_of;
 use super::recipes::recipe_stats;
 use super::settings::put;
-use super::sharing::{SETTINGS, Turn};
+use super::sharing::{EVIDENCE, SETTINGS, Turn};
 use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
@@ -59,7 +59,8 @@ pub struct Case {
     pub reference: Option<String>,
 }
 
-/// Who looks at filed checks and decisions: it sees those about checks that it filed, or that matched books of its libraries.
+/// Who looks at filed checks and decisions: it sees those that it made, or that are about checks that it filed, or that matched
+/// books of its libraries.
 #[derive(Debug, Clone, Copy)]
 pub struct Viewer<'a> {
     /// Who it is.
@@ -299,6 +300,7 @@ impl Decisions<Editor<'_>> {
         turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"f", id), filed));
+        changes.extend(self.state_changes(id, entry)?);
         changes.extend(self.0.keep_answer(&filed.report.filed)?);
         self.write(id, entry, Some(filed), changes, turn)
     }
@@ -324,8 +326,12 @@ impl Decisions<Editor<'_>> {
             .filed(check)?
             .filter(|_| about.ruling == Ruling::Checked);
         let filed = filed.ok_or_else(|| CatalogueError::NoSuchDecision(new.check.clone()))?;
-        // After its check, even if the clock was set back.
-        let at = Timestamp::now().max(about.at.saturating_add(1.millisecond()).unwrap_or(about.at));
+        let turn = self.0.turn(&self.0.filing_evidence, EVIDENCE)?;
+        // Another server may have had the turn before.
+        if let Some(decision) = self.0.answered_before()? {
+            return Ok(decision);
+        }
+        let at = self.time_after(check, about.at)?;
         let id = new_id(at);
         let (actor, reason) = (self.0.actor.to_string(), Some(new.reason.clone()));
         let kept = StoredDecision {
@@ -336,8 +342,11 @@ impl Decisions<Editor<'_>> {
             ..about
         };
         let decision = kept.clone().shown(id, None);
-        let changes = self.0.keep_answer(&decision)?;
-        self.write(id, &kept, Some(&filed), changes, None)?;
+        let mut changes = self.0.keep_answer(&decision)?;
+        if self.is_up_to(new.ruling, check, by)? {
+            changes.extend(self.state_changes(id, &kept)?);
+        }
+        self.write(id, &kept, Some(&filed), changes, Some(&turn))?;
         Ok(decision)
     }
 
@@ -351,7 +360,6 @@ impl Decisions<Editor<'_>> {
         turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
-        changes.extend(self.state_changes(id, kept)?);
         let check = parsed(&kept.check)?;
         for library in filed.map(libraries_of).unwrap_or_default() {
             let row = key(&library_prefix(library), check);
@@ -417,10 +425,12 @@ impl Decisions<Editor<'_>> {
         } else {
             None
         };
-        let changes = filed
-            .iter()
-            .map(|filed| put(Table::Decisions, key(b"f", id), filed))
-            .collect();
+        let mut changes = self.state_changes(id, &kept)?;
+        changes.extend(
+            filed
+                .iter()
+                .map(|filed| put(Table::Decisions, key(b"f", id), filed)),
+        );
         let filed = filed.as_ref().or(of_check.as_ref());
         self.write(id, &kept, filed, changes, None)?;
         Ok(true)
@@ -558,11 +568,21 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         by: Option<Viewer<'_>>,
     ) -> Result<bool, CatalogueError> {
         let Some(by) = by else { return Ok(true) };
-        let check = parsed(&entry.check)?;
-        let filed = self.entry(check)?;
-        if entry.is_by(by.actor) || filed.is_some_and(|filed| filed.is_by(by.actor)) {
+        if entry.is_by(by.actor) {
             return Ok(true);
         }
+        let check = parsed(&entry.check)?;
+        if entry.ruling != Ruling::Checked {
+            let filed = self.entry(check)?;
+            if filed.is_some_and(|filed| filed.is_by(by.actor)) {
+                return Ok(true);
+            }
+        }
+        self.matches_library_of(check, by)
+    }
+
+    /// Whether a check matched a book of the viewer's libraries.
+    fn matches_library_of(&self, check: Uuid, by: Viewer<'_>) -> Result<bool, CatalogueError> {
         let libraries = by.libraries.iter();
         let keys: Vec<Vec<u8>> = libraries
             .map(|library| key(&library_prefix(library.as_str()), check))

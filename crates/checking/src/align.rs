@@ -33,7 +33,7 @@ const MISSING_COST: f64 = 0.05;
 /// Texts are in the same order if at least this share of the common gems is. Of translations, nearly all are; of quotations from
 /// everywhere, about as many as by chance.
 const IN_ORDER: f64 = 0.75;
-/// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many. Replaced words
+/// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many of the longer one. Replaced words
 /// and scanning errors change it less, and another translation usually more.
 const SLACK: (u64, u64) = (4, 64);
 /// A distance is similar if it is at least this share of the other one.
@@ -208,7 +208,7 @@ pub fn align(
         apart: apart.len() as u32,
         at_same_distance: at_same_distance(&apart, query, book),
         drifts: drifts(&apart, query, book),
-        segment_score: segment_score(&common, query, book),
+        segment_score: segment_score(&common, &apart),
     }
 }
 
@@ -335,7 +335,7 @@ fn are_as_long([in_query, in_book]: [Place; 2]) -> bool {
 
 /// Whether these distances are the same.
 fn are_same([in_query, in_book]: [u64; 2]) -> bool {
-    in_query.abs_diff(in_book) <= SLACK.0 + in_query / SLACK.1
+    in_query.abs_diff(in_book) <= SLACK.0 + in_query.max(in_book) / SLACK.1
 }
 
 /// Common gems that are near each other, in the same order in both texts.
@@ -462,17 +462,19 @@ fn has_passage(common: &[CommonGem]) -> bool {
         .any(|some| length(some, |gem| gem.query) <= of)
 }
 
-/// The score of the best part of the query (Kadane's algorithm). Gems of one phrase count once.
-fn segment_score(common: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> f64 {
+/// The score of the best part of the query (Kadane's algorithm), to which the gems that are `apart` count.
+fn segment_score(common: &[CommonGem], apart: &[CommonGem]) -> f64 {
     let (mut best, mut score, mut next) = (0.0_f64, 0.0_f64, 0);
-    let mut counted: Option<CommonGem> = None;
+    let mut apart = apart.iter().peekable();
     for gem in common {
         let missing = gem.query - next;
         score = (score - MISSING_COST * missing as f64).max(0.0);
         next = gem.query + 1;
-        if !counted.is_some_and(|counted| gem.is_one_phrase_with(counted, query, book)) {
+        if apart
+            .next_if(|counted| counted.query == gem.query)
+            .is_some()
+        {
             score += 1.0;
-            counted = Some(*gem);
         }
         best = best.max(score);
     }

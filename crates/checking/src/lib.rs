@@ -420,27 +420,30 @@ mod tests {
         );
     }
 
-    /// Whether a page of ten gems, 200 bytes apart, matches a book of 400 that has some of them: which, and how far apart.
-    fn of_a_page(common: &[usize], distance: u64, placed: bool) -> Meets {
-        let text = |gems: &mut dyn Iterator<Item = (u64, u64)>| -> Vec<PlacedGem> {
+    /// Whether a page of so many gems, 200 bytes apart and 40 long, matches a book that has some of them, as far apart and as
+    /// long as it says.
+    fn of_a_page(gems: u32, common: &[usize], distance: u64, length: Option<u64>) -> Meets {
+        let text = |gems: &mut dyn Iterator<Item = (u64, u64)>, length: Option<u64>| {
             let placed = gems.map(|(gem, start)| PlacedGem {
                 gem: Gem(gem),
-                place: placed.then_some(Place {
+                place: length.map(|length| Place {
                     start,
-                    end: start + 40,
+                    end: start + length,
                 }),
             });
-            placed.collect()
+            placed.collect::<Vec<_>>()
         };
-        let page = text(&mut (0..10).map(|at| (at, 200 * at)));
-        let book = text(
-            &mut (0..)
-                .zip(common)
-                .map(|(at, gem)| (*gem as u64, distance * at)),
+        let page = text(
+            &mut (0..u64::from(gems)).map(|at| (at, 200 * at)),
+            length.map(|_| 40),
         );
+        let book = (0..)
+            .zip(common)
+            .map(|(at, gem)| (*gem as u64, distance * at));
+        let book = text(&mut book.into_iter(), length);
         let recipe = Recipe::hardened();
-        let score = Score::new(common.len() as u32, 10, 400);
-        let met = meets(&recipe, &recipe.rule(), &score, 10, || {
+        let score = Score::new(common.len() as u32, gems, 400);
+        let met = meets(&recipe, &recipe.rule(), &score, gems, || {
             Ok::<_, ()>(align(&page, &book, &recipe, |_| Some(1.0)))
         });
         met.expect("no error")
@@ -450,17 +453,17 @@ mod tests {
     #[test]
     fn few_gems_of_a_copy_keep_their_distance() {
         let [yes, scattered] = [Meets::Yes, Meets::Scattered];
-        let of_two = [389, 390, 400, 410, 411].map(|distance| of_a_page(&[3, 5], distance, true));
+        let of_ten = |common: &[usize], distance| of_a_page(10, common, distance, Some(40));
+        let of_two = [389, 390, 400, 410, 411].map(|distance| of_ten(&[3, 5], distance));
         assert_eq!(of_two, [scattered, yes, yes, yes, scattered]);
-        assert_eq!(of_a_page(&[3, 5, 7], 300, true), scattered);
-        assert_eq!(of_a_page(&[3, 5, 6], 400, true), yes, "two of them do");
-        assert_eq!(
-            of_a_page(&[3, 5, 7, 9], 300, true),
-            yes,
-            "a third of a page"
-        );
-        assert_eq!(of_a_page(&[3, 5], 300, false), yes, "nobody knows");
-        assert_eq!(of_a_page(&[3, 5], 200, true), yes, "half is left out");
+        assert_eq!(of_ten(&[3, 5, 7], 300), scattered);
+        assert_eq!(of_ten(&[3, 5, 8], 400), yes, "two of them do");
+        assert_eq!(of_ten(&[3, 5], 200), yes, "half is left out");
+        let of_four = [13, 14].map(|gems| of_a_page(gems, &[3, 5, 7, 9], 300, Some(40)));
+        assert_eq!(of_four, [yes, scattered], "30 % of a page");
+        let lengthened = [45, 46].map(|length| of_a_page(10, &[3, 5], 300, Some(length)));
+        assert_eq!(lengthened, [scattered, yes], "an eighth is disguise");
+        assert_eq!(of_a_page(10, &[3, 5], 300, None), yes, "nobody knows");
     }
 
     #[test]

@@ -18,9 +18,9 @@ pub enum Outcome {
     TooShort,
     /// No match could have been found, for another reason.
     NotChecked,
-    /// There is no text.
+    /// The file could not be read.
     Unreadable,
-    /// All that matches may be published.
+    /// The text, or part of it, is in a book that may be published.
     Free,
     /// Nothing matches.
     NoMatch,

@@ -9,6 +9,7 @@
 
 use std::ops::Deref;
 
+use jiff::{Timestamp, ToSpan as _};
 use uuid::Uuid;
 
 use super::{
@@ -42,9 +43,10 @@ fn state_after(entry: &StoredDecision) -> CheckState {
 impl StoredDecision {
     /// Whether a person has to decide about its check: something in the catalogue matches, and does not permit the text.
     fn needs_decision(&self) -> bool {
-        let matches = [Reason::Match, Reason::NoneDecides].map(Some);
-        self.verdict.forbids()
-            || self.verdict == Rights::Unknown && matches.contains(&self.verdict_reason)
+        // Entries of older versions have no reason.
+        let reason = self.verdict_reason.unwrap_or(Reason::Match);
+        let matches = [Reason::Match, Reason::NoneDecides].contains(&reason);
+        self.verdict.forbids() || self.verdict == Rights::Unknown && matches
     }
 }
 
@@ -69,7 +71,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         entry: &StoredDecision,
     ) -> Result<Vec<RowChange>, CatalogueError> {
         let check = parsed(&entry.check)?;
-        if entry.ruling != Ruling::Checked && self.is_older(id, check)? {
+        if self.is_older(id, check)? {
             return Ok(Vec::new());
         }
         let state = state_after(entry);
@@ -87,9 +89,40 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 
     /// Whether a later entry than this one changed where a check stands, as it may have if this one is imported.
     fn is_older(&self, id: Uuid, check: Uuid) -> Result<bool, CatalogueError> {
+        Ok(self.last_change(check)?.is_some_and(|last| last > id))
+    }
+
+    /// The last entry that changed where a check stands.
+    fn last_change(&self, check: Uuid) -> Result<Option<Uuid>, CatalogueError> {
         let row = self.0.row(Table::Decisions, &key(b"s", check))?;
-        let known = row.and_then(|row| state_of(&row));
-        Ok(known.is_some_and(|(_, entry)| entry > id))
+        Ok(row.and_then(|row| state_of(&row)).map(|(_, entry)| entry))
+    }
+
+    /// Whether a decision of this viewer changes where a check stands. Of who only filed the check, only an appeal does: nobody
+    /// takes their own check out of the queue of those who decide.
+    pub(super) fn is_up_to(
+        &self,
+        ruling: Ruling,
+        check: Uuid,
+        by: Option<Viewer<'_>>,
+    ) -> Result<bool, CatalogueError> {
+        match by {
+            Some(by) if ruling != Ruling::Appealed => self.matches_library_of(check, by),
+            _ => Ok(true),
+        }
+    }
+
+    /// When a decision about a check is made: after all that is known about it, even if the clock was set back.
+    pub(super) fn time_after(
+        &self,
+        check: Uuid,
+        filed_at: Timestamp,
+    ) -> Result<Timestamp, CatalogueError> {
+        let last = self.last_change(check)?;
+        let last = last.map(|last| self.entry(last)).transpose()?.flatten();
+        let last = last.map_or(filed_at, |last| last.at.max(filed_at));
+        let next = last.saturating_add(1.millisecond()).unwrap_or(last);
+        Ok(Timestamp::now().max(next))
     }
 
     /// A page of the filed checks in a state, newest first. `by`: only those that this viewer sees.
@@ -213,7 +246,7 @@ mod tests {
         for catalogue in [&first, &second] {
             let editor = catalogue.by(Actor::Local);
             let [filed, refused] = entries.clone();
-            for entry in [filed, appeal.clone(), refused] {
+            for entry in [appeal.clone(), filed, refused] {
                 assert!(editor.decisions().import(entry).expect("it is imported"));
             }
             for state in CheckState::ALL {

@@ -99,8 +99,8 @@ fn narrow_long_and_missing() {
     (report.total, report.common_gems) = (500, 2);
     report.note = Some("the catalogue is being re-indexed".into());
     let expected = "\
-Free to publish: what is found of this
-text is in books in the public domain
+Free to publish: this text, or part of
+it, is in a book in the public domain
     gems: 20 gems, 2 of them in too many
     books of a library to count
     note: the catalogue is being
