@@ -644,6 +644,24 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
     assert_eq!(state(), before, "it was revoked");
 }
 
+/// Shards know the tokens of leases that their own node has lost.
+#[test]
+fn a_lease_that_is_taken_after_all_were_lost_can_be_used() {
+    let Some([store, _]) = servers() else { return };
+    let put = |lease: &dyn Store| lease.put(&Actor::Local, vec![book("a", 0..10)]);
+    let take = || {
+        let taken = store.lease("work", "one", Duration::from_secs(9));
+        taken.unwrap().unwrap().token
+    };
+    let first = take();
+    store.end_lease("work", "-", LeaseEnd::Revoked).unwrap();
+    assert!(put(&*store.under("work", first)).is_err());
+    let leases = store.shared.keys.meta("leases");
+    let lose = Command::bare("DEL", &leases);
+    store.shared.write_one(lose).unwrap();
+    put(&*store.under("work", take())).unwrap();
+}
+
 #[test]
 fn old_entries_of_the_audit_log_are_moved_and_read() {
     const STEPS: u32 = 12;
