@@ -122,8 +122,7 @@ impl AuditLog<'_> {
             if entries.len() >= limit {
                 break;
             }
-            let read = Command::bare("GET", &self.key(segment));
-            let packed: Vec<u8> = self.0.ask(read)?;
+            let packed = self.packed(segment)?;
             if packed.is_empty() {
                 continue;
             }
@@ -137,6 +136,12 @@ impl AuditLog<'_> {
             entries.extend(segment.into_iter().filter(wanted));
         }
         Ok(entries)
+    }
+
+    /// A segment as it is stored: empty if it is not there, or noted as lost.
+    fn packed(&self, segment: u64) -> Result<Vec<u8>, StoreError> {
+        let read = Command::bare("GET", &self.key(segment));
+        self.0.answer(self.0.read_now(read)?)
     }
 
     /// Entries of the stream.
@@ -191,7 +196,8 @@ impl AuditLog<'_> {
         self.0.keys.shard(shard, &format!("audit:{segment}"))
     }
 
-    /// Whether entries of this range are missing that are not known to be lost: then the segments that are.
+    /// The segments that hold missing entries of this range and are lost without a note. `None` if every missing entry is
+    /// accounted for.
     pub(super) fn missing(
         &self,
         range: RangeInclusive<u64>,
@@ -242,17 +248,32 @@ impl AuditLog<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        let packed = pack(&entries).ok_or_else(|| self.unreadable(&first))?;
-        self.0
-            .write_one(Command::new("SET", &self.key(segment), packed))?;
+        self.store(segment, &entries)?;
         // What is removed here is certain to be missed there if it is lost.
         self.0.acknowledge(())?;
+        // Before the entries are removed, since nothing asks for it afterwards.
+        if let Some(oldest) = segment.checked_sub(KEPT / SEGMENT) {
+            let forget = Command::bare("UNLINK", &self.key(oldest));
+            self.0.client.write_loosely(&[forget])?;
+        }
         let trim = Command::new("XTRIM", &self.stream(), ("MINID", end));
-        self.0.write_one(trim)?;
-        let Some(oldest) = segment.checked_sub(KEPT / SEGMENT) else {
+        self.0.write_one(trim).map(drop)
+    }
+
+    /// Stores a segment, unless it was before.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if it has other entries: the numbers began again after the stream was lost.
+    fn store(&self, segment: u64, entries: &[StoredEntry]) -> Result<(), StoreError> {
+        let first = segment * SEGMENT;
+        let packed = pack(entries).ok_or_else(|| self.unreadable(&first.to_string()))?;
+        let store = Command::new("SET", &self.key(segment), (packed, "NX"));
+        let is_new = self.0.answer::<Option<String>>(self.0.write_one(store)?)?;
+        if is_new.is_some() || unpack(&self.packed(segment)?).as_deref() == Some(entries) {
             return Ok(());
-        };
-        let forget = Command::bare("UNLINK", &self.key(oldest));
-        self.0.client.write_loosely(&[forget]).map(drop)
+        }
+        Err(self.0.damaged(format!(
+            "the audit log began again: entries from {first} on are not moved, because others are in their place"
+        )))
     }
 }

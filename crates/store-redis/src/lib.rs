@@ -249,9 +249,9 @@ impl Shared {
             self.client.witnesses().confirm()?;
             self.client.witnesses().tell_again()?;
             self.changes().sweep()?;
-            self.audit_log().move_old()?;
             self.merging().merge_due()?;
             self.refuse_eviction()?;
+            self.audit_log().move_old()?;
         }
         Ok(())
     }

@@ -663,6 +663,39 @@ fn a_lease_that_is_taken_after_all_were_lost_can_be_used() {
 }
 
 #[test]
+fn a_segment_of_the_audit_log_is_not_replaced_by_other_entries() {
+    let Some([store, _]) = servers() else { return };
+    let shared = &*store.shared;
+    let stream = shared.keys.meta("audit");
+    let begin_again = |entry: &str| {
+        shared.write_one(Command::bare("DEL", &stream)).unwrap();
+        for (id, entry) in [("1-0", entry), ("9999-0", "last")] {
+            let add = Command::new("XADD", &stream, (id, "e", entry));
+            shared.write_one(add).unwrap();
+        }
+        let moved = shared.audit_log().move_old();
+        let left: u64 = shared.ask(Command::bare("XLEN", &stream)).unwrap();
+        (moved, left)
+    };
+    let stored = || -> Vec<u8> {
+        let segment = shared.keys.shard(0, "audit:0");
+        shared.ask(Command::bare("GET", &segment)).unwrap()
+    };
+    assert_eq!(stored(), b"");
+    assert!(matches!(begin_again("first"), (Ok(()), 1)));
+    let segment = stored();
+    assert!(!segment.is_empty());
+    let again = begin_again("first");
+    assert!(matches!(again, (Ok(()), 1)), "it was moved before");
+    let refused = begin_again("other");
+    assert!(
+        matches!(refused, (Err(StoreError::Damaged { .. }), 2)),
+        "{refused:?}"
+    );
+    assert_eq!(stored(), segment);
+}
+
+#[test]
 fn old_entries_of_the_audit_log_are_moved_and_read() {
     const STEPS: u32 = 12;
     const ENTRIES: u32 = 1000;
