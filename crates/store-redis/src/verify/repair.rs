@@ -169,9 +169,11 @@ impl ClusterVerification<'_> {
             }
             return self.shared.intents().end(&locked);
         };
-        let mended = self.mend_locked(number, wrong, generation);
-        self.shared.intents().end(&locked)?;
-        mended
+        self.shared.intents().keep_during(locked, |locked| {
+            let mended = self.mend_locked(number, wrong, generation);
+            self.shared.intents().end(&locked)?;
+            mended
+        })
     }
 
     fn mend_locked(
