@@ -48,8 +48,8 @@ pub struct Editor<'c> {
 }
 
 impl Editor<'_> {
-    /// The same editor, which changes nothing once this work goes on elsewhere. What was done of it before changes nothing from
-    /// now on.
+    /// The same editor, which changes nothing once this work goes on elsewhere. From now on, what former holders of the work
+    /// still send is refused.
     ///
     /// # Errors
     /// If not all of the store can be told so.
@@ -63,7 +63,7 @@ impl Editor<'_> {
 
     /// The same editor, which changes nothing after this turn.
     pub(super) fn within(&self, turn: &Turn<'_>) -> Self {
-        let store = turn.lease.guard(&self.store);
+        let store = turn.guard(&self.store);
         Self {
             store,
             ..self.clone()

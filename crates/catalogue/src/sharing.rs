@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::{Catalogue, CatalogueError};
-use lapidary_store::{Action, Actor, RowChange, Spending, Spent, StoreError};
+use lapidary_store::{Action, Actor, RowChange, Spending, Spent, Store, StoreError};
 use lapidary_work::Lease;
 
 /// How often to learn what others have changed.
@@ -18,7 +18,7 @@ pub(super) const FRESH: Duration = Duration::from_secs(1);
 /// What only one may do at a time, among the threads of this process and among all that share the store. It ends when
 /// dropped.
 pub(super) struct Turn<'c> {
-    pub(super) lease: Lease,
+    lease: Lease,
     _alone: MutexGuard<'c, ()>,
 }
 
@@ -32,6 +32,11 @@ impl Turn<'_> {
         actions: &[Action],
     ) -> Result<(), StoreError> {
         self.lease.apply_noting(by, changes, actions)
+    }
+
+    /// The same store, which is changed only in the turn.
+    pub(super) fn guard(&self, store: &Arc<dyn Store>) -> Arc<dyn Store> {
+        self.lease.guard(store)
     }
 
     /// Says whether something that was done in the turn may still happen after it.

@@ -399,11 +399,12 @@ pub fn remove_source(
         Some(put_removed(name)),
         |before: Option<&[u8]>| permitted(name, before, may_remove),
     )?;
-    editor.runner().revoke(&lease_of(name))?;
+    let revoked = editor.runner().revoke(&lease_of(name));
     if existed {
         editor.apply_rows(&drop_plan(name))?;
         clear_source(editor, name)?;
     }
+    revoked?;
     Ok(existed)
 }
 

@@ -66,8 +66,7 @@ impl Lease {
     }
 
     /// Its token, if others share the store.
-    #[must_use]
-    pub fn token(&self) -> Option<u64> {
+    fn token(&self) -> Option<u64> {
         self.grant.map(|grant| grant.token)
     }
 

@@ -423,7 +423,6 @@ impl Jobs<Editor<'_>> {
         job: &StoredJob,
         work: &JobProgress<'_>,
     ) -> Result<JobResult, CatalogueError> {
-        let under = Jobs(self.0.under(work.work)?);
         let watch: Watch<'_> = &|done, total| work.step(done, total);
         Ok(match &job.job.task {
             Task::Reindex {
@@ -438,10 +437,11 @@ impl Jobs<Editor<'_>> {
                     drop_old: *drop_old,
                     allow_missing: *allow_missing,
                 };
+                let under = Jobs(self.0.under(work.work)?);
                 JobResult::Reindexed(under.reindex(&reindex, job, work)?)
             }
             Task::DropRecipe { recipe } => {
-                under.drop_recipe(recipe, work)?;
+                Jobs(self.0.under(work.work)?).drop_recipe(recipe, work)?;
                 let dropped = recipe.clone();
                 JobResult::Dropped(Dropped { dropped })
             }
