@@ -1,8 +1,8 @@
 //! Requests that take effect once, however often a client sends them (`Idempotency-Key`).
 //!
-//! What a request creates is written together with its answer, in one step. A client that got no answer sends the request
-//! again, and gets that one. An answer can have a secret, so it is kept encrypted by the client's name of the request and by the
-//! secret of its access key. Neither is kept.
+//! What a request creates is written together with its answer, in one step; only the answer of a recipe is kept before the
+//! recipe is added. A client that got no answer sends the request again, and gets that one. An answer can have a secret, so it is
+//! kept encrypted by the client's name of the request and by the secret of its access key. Neither is kept.
 
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};

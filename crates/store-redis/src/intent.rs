@@ -10,9 +10,10 @@
 //! | doubt | postings of the former state are doubted (`buckets.rs`) | the rest is done |
 //! | end | the intent and the former state are dropped | |
 //!
-//! An intent has a deadline, by the clock of its node, which is renewed until the commit. After it, any server takes the intent over and does what the last
-//! column says. Whoever had it can do nothing more then but to add and to doubt postings, which is always harmless. Stage and
-//! commit are acknowledged by replicas before the next step, so no step is made without those before it.
+//! An intent has a deadline by the clock of its node. Its server renews it until the change has ended. After the deadline, any
+//! server takes the intent over and does what the last column says. Whoever had it can do nothing more then but to add and to
+//! doubt postings, which is always harmless. Stage and commit are acknowledged by replicas before the next step, so no step is
+//! made without those before it.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, sleep};
