@@ -608,3 +608,6 @@ fn most_gems(line: &[u8]) -> usize {
     let lists = memchr::memchr2_iter(b'[', b'{', line).count();
     2 * lists + memchr::memchr_iter(b',', line).count()
 }
+
+#[cfg(test)]
+mod tests;

@@ -92,10 +92,10 @@ pub struct Span {
     /// The passage of the book.
     pub book: Extent,
     /// Where readers find it in the query.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "query_at", default, skip_serializing_if = "Option::is_none")]
     pub query_position: Option<Located>,
     /// Where readers find it in the book.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "book_at", default, skip_serializing_if = "Option::is_none")]
     pub book_position: Option<Located>,
 }
 

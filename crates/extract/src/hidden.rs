@@ -60,6 +60,7 @@ impl Hiding {
 #[serde(deny_unknown_fields)]
 pub struct HiddenCount {
     /// How they are hidden.
+    #[serde(alias = "how")]
     pub method: Hiding,
     /// How many words.
     pub words: u64,

@@ -29,8 +29,10 @@ pub struct Position {
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Located {
     /// Where it begins.
+    #[serde(alias = "from")]
     pub start: Position,
     /// Where it ends.
+    #[serde(alias = "to")]
     pub end: Position,
 }
 

@@ -14,7 +14,11 @@ pub const NOTE_BYTES: usize = 4_000;
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Standing {
     /// When the book was disabled. A disabled book is kept, but checks do not count it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        alias = "disabled_since",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub disabled_at: Option<Timestamp>,
     /// Who disabled it. Unknown of books that older versions disabled; it then counts as an administrator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +33,7 @@ pub struct Standing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Quarantine>,
     /// When the rights, their days, the note, the disabled state or the quarantine were last amended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "amended", default, skip_serializing_if = "Option::is_none")]
     pub amended_at: Option<Timestamp>,
 }
 
@@ -85,11 +89,12 @@ pub fn bans(rights: Rights, validity: Option<&Validity>) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Quarantine {
     /// When its content was added.
+    #[serde(alias = "since")]
     pub started_at: Timestamp,
     /// The number of works of other libraries that it shared passages with.
     pub works: u32,
     /// When an administrator confirmed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "confirmed", default, skip_serializing_if = "Option::is_none")]
     pub confirmed_at: Option<Timestamp>,
 }
 
@@ -99,9 +104,10 @@ pub struct Note {
     /// The text.
     pub text: String,
     /// When it was written.
+    #[serde(alias = "since")]
     pub created_at: Timestamp,
     /// Who wrote it. Unknown of notes that older versions wrote; it then counts as an administrator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "by", default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<SetBy>,
 }
 

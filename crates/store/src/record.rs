@@ -46,9 +46,10 @@ macro_rules! record {
             $(#[$gems])*
             pub gems: BTreeMap<RecipeName, u32>,
             /// When the book or its metadata last changed.
+            #[serde(alias = "changed")]
             pub changed_at: Timestamp,
             /// When its content was fetched, if a source has it.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[serde(alias = "fetched", default, skip_serializing_if = "Option::is_none")]
             pub fetched_at: Option<Timestamp>,
             /// Whether and when the book counts, and any note on it.
             #[serde(default, skip_serializing_if = "Standing::is_usual")]

@@ -179,6 +179,7 @@ pub struct Coverage {
     /// Number of books that have gems of the recipe, or are too short to have any.
     pub books: u64,
     /// Number of all books.
+    #[serde(alias = "of")]
     pub total: u64,
 }
 

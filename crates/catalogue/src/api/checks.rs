@@ -176,7 +176,7 @@ pub struct Report {
     /// Number of matching books, including those not shown, but without those that only inform.
     pub total: usize,
     /// Number of matching books that are only information: they decide nothing ([`Match::informational`]).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(alias = "informing", default, skip_serializing_if = "is_zero")]
     pub informational: usize,
     /// Number of books with gems of the text that were not compared with it, because there were too many of their library. Those
     /// that only inform are not counted.
@@ -291,6 +291,7 @@ pub struct HiddenText {
     /// Their share of all words of the file, from 0 to 1.
     pub share: f64,
     /// How they are hidden.
+    #[serde(alias = "ways")]
     pub methods: Vec<HiddenCount>,
 }
 
@@ -321,7 +322,7 @@ pub struct DisguisedWord {
     /// Where the word is in the text.
     pub bytes: Place,
     /// Where readers find it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "at", default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Located>,
     /// The text before it.
     pub before: String,
@@ -373,7 +374,7 @@ pub struct Match {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allowed: bool,
     /// Why the book is only information, if it is: it then affects neither the verdict nor anything else in the report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "informs", default, skip_serializing_if = "Option::is_none")]
     pub informational: Option<Informs>,
     /// Whether only the gems of the book are known, and a book of another library has passages of this text that it claims.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

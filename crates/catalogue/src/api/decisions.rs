@@ -84,6 +84,7 @@ pub struct Decision {
     /// Its id. Ids are in the order of time.
     pub id: String,
     /// When it was made.
+    #[serde(alias = "at")]
     pub created_at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
@@ -150,8 +151,10 @@ pub struct Filed {
     /// The report as it was answered. It names the recipes, the rule and the day.
     pub report: Report,
     /// The id of the catalogue, which it keeps for ever.
+    #[serde(alias = "catalogue")]
     pub catalogue_id: String,
     /// The state of the catalogue: a digest that changes whenever its books, recipes or allow-lists do.
+    #[serde(alias = "state")]
     pub catalogue_digest: String,
     /// The version of the program.
     pub version: String,
@@ -166,7 +169,7 @@ pub struct Filed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The digests of the texts that the books of the first matches had, in the order of the matches.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "books", default, skip_serializing_if = "Vec::is_empty")]
     pub book_digests: Vec<String>,
     /// Whether print artifacts were to be stripped; if missing, each recipe decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +179,8 @@ pub struct Filed {
 /// A page of decisions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DecisionPage {
-    /// The entries, oldest first, without their reports. There may be fewer than the limit, or none, although more follow.
+    /// The entries without their reports, oldest first, or with `state` newest first. There may be fewer than the limit, or none,
+    /// although more follow.
     pub decisions: Vec<Decision>,
     /// The cursor of the next page; `null` on the last page.
     pub next_cursor: Option<String>,

@@ -46,10 +46,10 @@ pub struct Passage {
     /// The passage of the book.
     pub book: Place,
     /// Where readers find it in the query.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "query_at", default, skip_serializing_if = "Option::is_none")]
     pub query_position: Option<Located>,
     /// Where readers find it in the book.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "book_at", default, skip_serializing_if = "Option::is_none")]
     pub book_position: Option<Located>,
     /// How much of it is identical.
     #[serde(flatten)]
@@ -78,7 +78,11 @@ pub struct Identity {
     /// letters that look alike.
     pub respelled: u64,
     /// Whether more may be identical: a stretch without anything in common was too long to be searched completely.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(
+        alias = "at_least",
+        default,
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub lower_bound: bool,
 }
 
