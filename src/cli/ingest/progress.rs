@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
-use lapidary_catalogue::api::{Added, Outcome, Report};
+use lapidary_catalogue::api::{Added, Outcome, Report, Restriction};
 use lapidary_extract::Format;
 use lapidary_language::Language;
 use lapidary_report::hidden_words;
@@ -35,8 +35,9 @@ struct IngestCounts {
     unchanged: u64,
     /// Books read from files, by format.
     formats: BTreeMap<&'static str, u64>,
-    /// Books of untrusted libraries, or in quarantine.
+    /// Books of libraries that are not trusted.
     untrusted: u64,
+    quarantined: u64,
     /// Books without gems, which no check can find.
     gemless: Vec<String>,
     /// Books whose files have words that no reader sees, with what is said of it.
@@ -62,7 +63,11 @@ struct FileLine<'a> {
 
 impl IngestCounts {
     fn count(&mut self, file: String, format: Option<Format>, added: &Added) {
-        self.untrusted += u64::from(added.restriction.is_some());
+        match added.restriction {
+            Some(Restriction::UntrustedLibrary) => self.untrusted += 1,
+            Some(Restriction::Quarantined) => self.quarantined += 1,
+            None => {}
+        }
         *match added.outcome {
             Outcome::Added => &mut self.added,
             Outcome::Replaced => &mut self.replaced,
@@ -138,6 +143,7 @@ impl Progress {
             unchanged,
             formats,
             untrusted,
+            quarantined,
             gemless,
             hidden,
             bytes,
@@ -171,6 +177,12 @@ impl Progress {
             lines.push(format!(
                 "{untrusted} do not count for others, because their library is not trusted; an administrator can change that \
                  with lapidary libraries trust"
+            ));
+        }
+        if quarantined > 0 {
+            lines.push(format!(
+                "{quarantined} do not count for others, because they share passages with several works of other libraries; an \
+                 administrator can change that with lapidary books confirm"
             ));
         }
         lines.extend(listed(
