@@ -61,9 +61,7 @@ impl DecisionsQuery {
             )),
         }
     }
-}
 
-impl DecisionsQuery {
     /// The state, if it is all that is sought.
     fn only_state(&self) -> Result<Option<CheckState>, OperationError> {
         let others = [&self.digest, &self.library, &self.book];
@@ -175,7 +173,7 @@ impl Operation for DeleteEvidence {
     const ENDPOINT: Endpoint = Endpoint::delete("/v1/decisions/{decision}/text", Needs::Check)
         .named("delete_evidence", "Delete the kept text of a filed check")
         .about(
-            "The report stays. A key with the role check deletes texts that it filed. Earlier backups still have the text.",
+            "The report stays. A key that is no administrator's deletes texts that it filed. Earlier backups still have the text.",
         )
         .answers(&[(204, "It was deleted")]);
 
