@@ -77,7 +77,7 @@ fn header() -> Value {
 
 fn book() -> Value {
     let record = json!({
-        "library": "l", "id": "1", "rights": "protected", "authors": [], "digest": "00", "bytes": 0,
+        "library": "l", "id": "1", "rights": "protected", "digest": "00", "bytes": 0,
         "gems": { "documented": 1 },
         "changed_at": "2026-01-01T00:00:00Z", "fetched_at": "2026-01-02T00:00:00Z",
         "standing": {
