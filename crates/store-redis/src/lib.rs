@@ -321,17 +321,14 @@ impl ClusterStore {
     /// others have left half done.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`], [`StoreError::Volatile`] unless the address allows such nodes, and [`StoreError::Evicts`] if a node
-    /// may drop keys when its memory is full.
+    /// [`StoreError::Version`] if it is of another version, [`StoreError::Unavailable`], [`StoreError::Volatile`] unless the address
+    /// allows such nodes, and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared::connect(address, Belief::Whole)?);
         shared.refuse_volatile()?;
         let keeps_keys = shared.refuse_eviction();
         if !shared.meta().recipes()?.is_stamped() {
             shared.stamps().confirm_new()?;
-        } else if shared.client.witnesses().has_no_clocks()? {
-            // Of an earlier version.
-            shared.client.witnesses().begin_clocks()?;
         }
         // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
         match keeps_keys

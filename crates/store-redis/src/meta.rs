@@ -1,5 +1,6 @@
 //! What belongs to the catalogue as a whole, in one slot: recipes, tables and totals, and what is added to the audit log.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError};
@@ -11,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Shared;
+use super::address::ClusterAddress;
 use super::audit::{KEPT, audited};
 use super::command::Command;
+use super::error::damaged;
 use super::keys::SHARDS;
 use super::scripts::{APPLY, MOVE, PAGE};
 use super::sharing::Fence;
@@ -25,10 +28,21 @@ use lapidary_store::{
 
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
+/// The version of everything that is stored. Any change of a key, a value or an encoding needs a new version.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
+/// What all versions of the stored recipes have. The first ones did not name theirs.
+#[derive(Deserialize)]
+struct StoredFormat {
+    #[serde(default)]
+    format: u32,
+}
 
 /// The recipes as they are stored, the default first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct StoredRecipes {
+    /// The version of the catalogue.
+    format: u32,
     /// How often they changed.
     #[serde(default)]
     version: u64,
@@ -66,6 +80,23 @@ impl From<KnownRecipe> for StoredRecipe {
     }
 }
 
+fn refuse_other(address: &ClusterAddress, format: u32) -> Result<(), StoreError> {
+    let advice = match format.cmp(&FORMAT_VERSION) {
+        Ordering::Equal => return Ok(()),
+        Ordering::Greater => "update lapidary",
+        Ordering::Less => {
+            "run `lapidary export --store URL books.ndjson` of the older program, and then `lapidary import --store \
+             URL-WITH-NEW-PREFIX books.ndjson` of this one"
+        }
+    };
+    Err(StoreError::Version {
+        path: address.to_string(),
+        found: format.to_string(),
+        supported: FORMAT_VERSION,
+        advice,
+    })
+}
+
 /// The recipes at some time.
 #[derive(Debug, Default)]
 pub(super) struct RecipesThen {
@@ -79,17 +110,20 @@ pub(super) struct RecipesThen {
 }
 
 impl RecipesThen {
-    pub(super) fn read(text: String) -> Option<Self> {
-        let stored: Result<StoredRecipes, _> = if text.is_empty() {
-            Ok(StoredRecipes::default())
-        } else {
-            serde_json::from_str(&text)
-        };
+    /// Reads what they are stored as.
+    ///
+    /// # Errors
+    /// [`StoreError::Version`] if the catalogue is of another version, and [`StoreError::Damaged`].
+    pub(super) fn read(address: &ClusterAddress, text: String) -> Result<Self, StoreError> {
+        let unreadable = |_| damaged(address, "the recipes cannot be read");
+        let StoredFormat { format } = serde_json::from_str(&text).map_err(unreadable)?;
+        refuse_other(address, format)?;
         let StoredRecipes {
+            format: _,
             version,
             next,
             recipes,
-        } = stored.ok()?;
+        } = serde_json::from_str(&text).map_err(unreadable)?;
         let known = recipes.into_iter().map(|stored| {
             let StoredRecipe {
                 number,
@@ -104,7 +138,7 @@ impl RecipesThen {
                 ..KnownRecipe::new(number, recipe, ready)
             }
         });
-        Some(Self {
+        Ok(Self {
             recipes: Recipes(known.collect()),
             version,
             next,
@@ -300,9 +334,7 @@ impl Meta<'_> {
         if text.is_empty() {
             return Err(self.0.stamps().lost_recipes());
         }
-        let recipes =
-            RecipesThen::read(text).ok_or_else(|| self.0.damaged("the recipes cannot be read"))?;
-        let recipes = Arc::new(recipes);
+        let recipes = Arc::new(RecipesThen::read(self.0.address(), text)?);
         // They change when numbers were lost, too.
         self.0.numbering().doubt();
         *self
@@ -341,6 +373,7 @@ impl Meta<'_> {
                 next
             };
             let after = serde_json::to_string(&StoredRecipes {
+                format: FORMAT_VERSION,
                 version,
                 next,
                 recipes: recipes.0.into_iter().map(StoredRecipe::from).collect(),

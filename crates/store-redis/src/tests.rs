@@ -12,6 +12,7 @@ use self::nodes::Nodes;
 use super::buckets::Posts;
 use super::change::{Committed, Plan};
 use super::keys::slot;
+use super::meta::FORMAT_VERSION;
 use super::*;
 use lapidary_common::description::Description;
 use lapidary_store::{
@@ -642,6 +643,31 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
         "{refused:?}"
     );
     assert_eq!(state(), before, "it was revoked");
+}
+
+#[test]
+fn a_catalogue_of_another_version_is_left_as_it_is() {
+    let Some([store, _]) = servers() else { return };
+    let shared = &*store.shared;
+    let recipes = shared.keys.meta("recipes");
+    let text: String = shared.ask(Command::bare("GET", &recipes)).unwrap();
+    let current = format!("\"format\":{FORMAT_VERSION},");
+    assert!(text.contains(&current), "{text}");
+    let newer = format!("\"format\":{},", FORMAT_VERSION + 1);
+    for (other, advice) in [("", "export"), (&newer, "update lapidary")] {
+        let text = text.replace(&current, other);
+        shared
+            .write_one(Command::new("SET", &recipes, text))
+            .unwrap();
+        let refused = [
+            ClusterStore::open(shared.address()).err(),
+            ClusterStore::recover(shared.address(), true, UNWATCHED).err(),
+        ];
+        for error in refused {
+            let error = error.expect("an error").to_string();
+            assert!(error.contains(advice), "{error}");
+        }
+    }
 }
 
 /// Shards know the tokens of leases that their own node has lost.

@@ -16,12 +16,12 @@ pub enum StoreError {
         /// `process 1234`, or `another process` if it is unknown.
         owner: String,
     },
-    /// The folder has another format version.
+    /// The catalogue has another format version.
     #[error(
         "{path} has format version {found}, but this program supports version {supported}; {advice}"
     )]
     Version {
-        /// The data folder.
+        /// The data folder, or the address of the cluster.
         path: String,
         /// The version found.
         found: String,
@@ -111,7 +111,7 @@ pub enum StoreError {
     /// A ban by a key that may not forbid texts.
     #[error(
         "{0}: this key may not add, change or remove texts that nobody may publish (forbidden); ask an administrator for a key \
-         that may (keys add --may-forbid)"
+         that may (keys add --permission ban)"
     )]
     MayNotForbid(String),
     /// Something that an administrator did, and a library's key would undo.

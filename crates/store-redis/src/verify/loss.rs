@@ -194,8 +194,7 @@ impl Losses {
             let Some(text) = shared.answer::<Option<String>>(copy)? else {
                 continue;
             };
-            let copy = RecipesThen::read(text)
-                .ok_or_else(|| shared.damaged("a copy of the recipes cannot be read"))?;
+            let copy = RecipesThen::read(shared.address(), text)?;
             if copy.version > latest.version {
                 latest = Arc::new(copy);
             }
