@@ -411,6 +411,44 @@ fn each_role_may_do_its_own() {
     assert_eq!(server.stop(), Some(0));
 }
 
+/// A key may do what each of its permissions allows, and nothing else.
+#[test]
+fn permissions_add_up() {
+    let sets: [(&str, &[usize]); 4] = [
+        (
+            "--role ingest --permission check --trusted --library mine",
+            &[1, 3],
+        ),
+        (
+            "--permission check --permission review --permission read_texts --library mine",
+            &[2],
+        ),
+        (
+            "--permission ban --permission ingest --trusted --library mine",
+            &[3],
+        ),
+        ("--permission administer", &[4]),
+    ];
+    for (permissions, columns) in sets {
+        let folder = Folder::new();
+        let secret = key(&folder.data(), &format!("{permissions} one"));
+        let server = Server::start(&folder.data());
+        // A source belongs to whoever defined it.
+        let calls = each_call().into_iter();
+        for (method, path, body, expected) in
+            calls.filter(|call| !call.1.starts_with("/v1/sources/"))
+        {
+            let status = with_key(&server, &secret, method, path, &body).status;
+            let is_forbidden = columns.iter().all(|&column| expected[column] == 403);
+            assert_eq!(
+                status == 403,
+                is_forbidden,
+                "{permissions}: {method} {path}: {status}"
+            );
+        }
+    }
+}
+
 #[test]
 fn wrong_keys_open_nothing() {
     let folder = Folder::new();
@@ -563,6 +601,15 @@ fn a_key_is_told_what_it_permits() {
         (&open["role"], &open["name"]),
         (&json!("admin"), &Value::Null)
     );
+    let all = [
+        "check",
+        "ingest",
+        "read_texts",
+        "review",
+        "ban",
+        "administer",
+    ];
+    assert_eq!(open["permissions"], json!(all));
     assert_eq!(open["recipes"][0]["default"], true);
     assert_eq!(open["features"], json!(["console"]));
     assert_eq!(server.stop(), Some(0));
@@ -573,7 +620,7 @@ fn a_key_is_told_what_it_permits() {
     );
     let feed = key(
         &data,
-        "--role ingest --trusted --library mine --must-gate protected feed",
+        "--role ingest --permission check --trusted --library mine --must-gate protected feed",
     );
     let server = Server::start_with("--no-console --max-body=2MiB", &[], &data);
     let shop = me(&server, &check);
@@ -594,6 +641,7 @@ fn a_key_is_told_what_it_permits() {
         (&feed["role"], &feed["must_gate"]),
         (&json!("ingest"), &json!("protected"))
     );
+    assert_eq!(feed["permissions"], json!(["check", "ingest"]));
     assert_eq!(feed["limits"].get("rate"), None);
 }
 

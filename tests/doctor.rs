@@ -263,7 +263,7 @@ fn libraries_and_bans_of_which_nobody_has_decided() {
     let command = fix(&target, "key_may_not_forbid");
     assert!(
         command.contains("keys revoke")
-            && command.contains("--trusted --library other --may-forbid"),
+            && command.contains("--role ingest --permission ban --trusted --library other"),
         "{command}"
     );
 }

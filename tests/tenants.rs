@@ -671,17 +671,22 @@ fn no_key_sees_the_decisions_of_others() {
     assert_eq!((list(&checker), list(&admin)), ((200, 3), (200, 3)));
 }
 
-/// Who may read the texts of a library also decides about checks that matched its books, if these count for others.
+/// Reviewers of a library decide about checks that matched its books, if these count for others.
 #[test]
 fn reviewers_see_the_checks_that_match_their_books() {
     let folder = Folder::new();
-    let reviewers = ["victim", "attacker", "second"].map(|library| {
-        let of = format!("--role texts --library {library} reviewer-of-{library}");
-        key(&folder.data(), &of)
-    });
+    let reviewers = [
+        "--role texts --library victim reviewer",
+        "--permission review --library victim judge",
+        "--role texts --library attacker untrusted",
+        "--role texts --library second stranger",
+        "--role check --permission read_texts --library victim reader",
+    ];
+    let reviewers = reviewers.map(|of| key(&folder.data(), of));
     let admin = key(&folder.data(), "--role admin admin");
     let (server, attacker, checker) = served(&folder);
-    let [reviewer, untrusted, stranger] = reviewers.map(|secret| Client::new(&server, &secret));
+    let [reviewer, judge, untrusted, stranger, reader] =
+        reviewers.map(|secret| Client::new(&server, &secret));
     let admin = Client::new(&server, &admin);
     let distrust = json!({ "trusted": false });
     let (status, _) = admin.json("PUT", "/v1/libraries/attacker/trust", &distrust);
@@ -700,7 +705,7 @@ fn reviewers_see_the_checks_that_match_their_books() {
     let path = format!("/v1/decisions/{check}");
     let page = format!("{path}/page");
     let decision = json!({ "check": check, "ruling": "refused", "reason": "a copy" });
-    for client in [&untrusted, &stranger] {
+    for client in [&untrusted, &stranger, &reader] {
         assert_eq!(client.json("GET", &path, &Value::Null).0, 404);
         assert_eq!(client.call("GET", &page, "text/plain", "").0, 404);
         assert_eq!(client.json("POST", "/v1/decisions", &decision).0, 404);
@@ -712,6 +717,11 @@ fn reviewers_see_the_checks_that_match_their_books() {
     assert_eq!(checker.json("POST", "/v1/decisions", &own).0, 201);
     let (_, open) = reviewer.json("GET", "/v1/decisions?state=open", &Value::Null);
     assert_eq!(open["decisions"][0]["id"], *check, "{open}");
+    assert_eq!(judge.json("GET", &path, &Value::Null).0, 200);
+    assert_eq!(
+        judge.json("POST", "/v1/checks", &json!({ "text": "" })).0,
+        403
+    );
     assert_eq!(reviewer.call("GET", &page, "text/plain", "").0, 200);
     // The text stays whose it is.
     let text = format!("{path}/text");

@@ -331,7 +331,7 @@ fn kept_texts_are_next_to_the_upload() {
             missing.contains(if shows {
                 "has no book 'c'"
             } else {
-                "does not allow this call"
+                "needs the permission read_texts"
             }),
             "{missing}"
         );
@@ -587,6 +587,18 @@ fn no_other_key_sees_a_kept_text() {
         ),
         ("--role check shop", false),
         ("--role ingest --trusted --library mine feed", false),
+        (
+            "--role ingest --permission check --trusted --library mine all",
+            false,
+        ),
+        (
+            "--permission check --permission review --library mine judge",
+            false,
+        ),
+        (
+            "--permission check --permission read_texts --library mine eye",
+            true,
+        ),
         ("--role ingest --trusted --library theirs rival", false),
     ];
     let secrets = roles.map(|(role, sees)| (key(&folder.data(), role), sees));

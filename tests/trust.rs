@@ -554,7 +554,7 @@ fn no_key_forbids_texts_without_permission() {
             "{what}: {answer}"
         );
         assert!(
-            text(&answer["detail"]).contains("--may-forbid"),
+            text(&answer["detail"]).contains("--permission ban"),
             "{what}: {answer}"
         );
     };
@@ -655,9 +655,13 @@ fn no_key_forbids_texts_without_permission() {
     assert_eq!(shop.verdict(&novel), "forbidden");
 
     // With the permission, both are possible.
-    let new = json!({ "name": "court", "role": "ingest", "libraries": ["mine"], "trusted": true, "may_forbid": true });
+    let new = json!({ "name": "court", "role": "ingest", "libraries": ["mine"], "trusted": true, "permissions": ["ban"] });
     let (status, made) = admin.json("POST", "/v1/keys", &new);
-    assert_eq!((status, &made["may_forbid"]), (201, &json!(true)), "{made}");
+    assert_eq!(
+        (status, &made["permissions"]),
+        (201, &json!(["ban"])),
+        "{made}"
+    );
     let court = Client {
         secret: text(&made["secret"]).to_owned(),
         url: admin.url.clone(),
@@ -675,7 +679,8 @@ fn no_key_forbids_texts_without_permission() {
         )
         .1;
     assert_eq!(
-        again["may_forbid"], true,
+        again["permissions"],
+        json!(["ban"]),
         "a new secret has the permissions of the old one: {again}"
     );
 }
@@ -787,7 +792,7 @@ fn a_required_gate_cannot_be_left_out() {
         )
         .expect(2);
     assert!(
-        others.err.contains("only keys of the role ingest"),
+        others.err.contains("only a key that can ingest"),
         "{}",
         others.err
     );

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use lapidary_catalogue::api::{Added, Amendment, Match, NewKey, Report};
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::{Permission, Role};
 use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query,
     Recipes,
@@ -187,20 +187,14 @@ fn market(catalogue: Catalogue) -> Catalogue {
         ("good", Role::Ingest, Some(true)),
     ] {
         let libraries = trusted.iter().map(|_| name.parse().unwrap()).collect();
-        let (name, may_forbid) = (name.to_owned(), trusted.is_some());
-        let (must_gate, rate, quota, expires) = (None, None, None, None);
+        let permissions = trusted.map(|_| Permission::Ban).into_iter().collect();
         editor
             .keys()
             .add(NewKey {
-                name,
-                role,
+                permissions,
                 libraries,
                 trusted,
-                may_forbid,
-                must_gate,
-                rate,
-                quota,
-                expires_at: expires,
+                ..NewKey::new(name, role)
             })
             .unwrap();
     }

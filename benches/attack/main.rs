@@ -277,15 +277,9 @@ fn add_key(
     let library = library.map(|library| library.parse()).transpose()?;
     let trusted = (role == Role::Ingest).then_some(name == "publisher");
     let key = NewKey {
-        name,
-        role,
         libraries: library.into_iter().collect(),
         trusted,
-        may_forbid: false,
-        must_gate: None,
-        rate: None,
-        quota: None,
-        expires_at: None,
+        ..NewKey::new(&name, role)
     };
     Ok(catalogue.by(Actor::Local).keys().add(key)?.secret)
 }

@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use lapidary_catalogue::api::{Key, MadeKey, NewKey, Rotation};
-use lapidary_catalogue::permission::{Rate, Role, Unless};
+use lapidary_catalogue::permission::{Permission, Rate, Role, Unless};
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
 use lapidary_store::Library;
 
@@ -52,24 +53,24 @@ enum KeysCommand {
 struct NewKeyArguments {
     #[command(flatten)]
     target: Target,
-    /// What the key permits: check; texts, which also reads the kept texts of its libraries; ingest; or admin
-    #[arg(long)]
-    role: Role,
-    /// A library that the key gives access to. Required for the roles texts and ingest. Can be given several times
+    /// What the key permits, as a usual set of permissions: check; texts (check, read texts and review); ingest; or admin
+    #[arg(long, required_unless_present = "permissions")]
+    role: Option<Role>,
+    /// What else the key permits. Can be given several times
+    #[arg(long = "permission", value_name = "PERMISSION", value_parser = permission())]
+    permissions: Vec<Permission>,
+    /// A library for which the key can ingest, read texts or review. Can be given several times
     #[arg(long = "library", value_name = "LIBRARY")]
     libraries: Vec<Library>,
-    /// For the role ingest: the books of its libraries decide for everybody
+    /// For a key that can ingest: the books of its libraries decide for everybody
     #[arg(long, conflicts_with = "untrusted")]
     trusted: bool,
-    /// For the role ingest: the books of its libraries decide only for their own keys. For everybody else, they are
+    /// For a key that can ingest: the books of its libraries decide only for their own keys. For everybody else, they are
     /// information
     #[arg(long)]
     untrusted: bool,
-    /// For the role ingest: it may add, change and remove books that nobody may publish (forbidden)
-    #[arg(long)]
-    may_forbid: bool,
-    /// For the role ingest: each book that it adds or replaces must pass this gate, which is protected: it is refused if the
-    /// verdict of its check is this, or stricter
+    /// For a key that can ingest: each book that it adds or replaces must pass this gate, which is protected: it is refused if
+    /// the verdict of its check is this, or stricter
     #[arg(long, value_name = "VERDICT")]
     must_gate: Option<Unless>,
     /// The maximum request rate, such as 50/s or 600/min
@@ -118,15 +119,20 @@ impl NewKeyArguments {
         NewKey {
             name: self.name.clone(),
             role: self.role,
+            permissions: self.permissions.iter().copied().collect(),
             libraries: self.libraries.iter().cloned().collect(),
             trusted: (self.trusted || self.untrusted).then_some(self.trusted),
-            may_forbid: self.may_forbid,
             must_gate: self.must_gate,
             rate: self.rate,
             quota: self.quota,
             expires_at: self.expires,
         }
     }
+}
+
+fn permission() -> impl TypedValueParser<Value = Permission> {
+    PossibleValuesParser::new(Permission::ALL.map(Permission::as_str))
+        .try_map(|word| word.parse::<Permission>())
 }
 
 /// Prints a new key. Only the secret goes to standard output, so that a program can read it from there.
@@ -147,9 +153,11 @@ fn list(keys: &[Key], json: bool) -> Result<Status, Failure> {
 
 /// Describes a key in one line.
 fn line(key: &Key) -> String {
-    let mut words = vec![format!("{}: {}", key.name, key.role)];
+    let role = key.role.iter().map(ToString::to_string);
+    let permissions = key.permissions.iter().map(ToString::to_string);
+    let permitted: Vec<String> = role.chain(permissions).collect();
+    let mut words = vec![format!("{}: {}", key.name, permitted.join(", "))];
     words.extend(key.libraries.iter().map(|library| format!("of {library}")));
-    words.extend(key.may_forbid.then(|| "may forbid".to_owned()));
     words.extend(
         key.must_gate
             .map(|Unless::Protected| "must gate: protected".to_owned()),

@@ -17,7 +17,7 @@ use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, FeedAnswer, FeedOutcome,
     FoundBooks, Job, JobResult, JobState, LibraryListing, LibraryTrust, Record, Task,
 };
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::Permission;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::find::FindBooks;
@@ -65,11 +65,11 @@ async fn page(
     wanted: Query<CatalogueSearch>,
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
+    if !visitor.may(Permission::Ingest) {
         return Err(visitor.problem(
             ErrorCode::NotAllowed,
             StatusCode::FORBIDDEN,
-            &language.c_not_for_role(),
+            &language.c_not_for_key(),
         ));
     }
     let sought = wanted.sought();

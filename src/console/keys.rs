@@ -1,6 +1,6 @@
 //! Keys: listed, created, rotated, revoked. A secret is shown once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -11,12 +11,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{
-    Here, HtmlPage, button_to, form_to, main_button, optional_field, required_field, role,
-    see_other, table, terms, time,
+    Here, HtmlPage, button_to, form_to, main_button, optional_field, permission, permissions,
+    required_field, see_other, table, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path};
 use lapidary_catalogue::api::{Key, NewKey, Rotation};
-use lapidary_catalogue::permission::{Rate, Role, Unless};
+use lapidary_catalogue::permission::{Permission, Rate, Unless};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
@@ -49,7 +49,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFail
                 @else { (keys_table(visitor, &keys)) }
                 (form(visitor))
                 (terms(language, [
-                    (language.c_role(), language.c_term_role_is()),
+                    (language.c_permissions(), language.c_term_permissions_is()),
                     (language.c_trust(), language.c_term_trust_is()),
                     (language.c_limits(), language.c_term_limits_is()),
                     (language.c_rotate(), language.c_term_rotate_is()),
@@ -64,7 +64,7 @@ fn keys_table(visitor: &Visitor, keys: &[Key]) -> Markup {
     let language = visitor.language();
     let heads = [
         language.c_name(),
-        language.c_role(),
+        language.c_permissions(),
         language.c_libraries(),
         language.c_limits(),
         language.c_since(),
@@ -86,10 +86,13 @@ fn form(visitor: &Visitor) -> Markup {
         &html! {
             h2 { (language.c_new_key()) }
             (required_field("name", &language.c_name(), 100))
-            label for="role" { (language.c_role()) }
-            select id="role" name="role" {
-                @for one in [Role::Admin, Role::Check, Role::Texts, Role::Ingest] {
-                    option value=(one.as_str()) { (role(language, one)) }
+            fieldset {
+                legend { (language.c_permissions()) }
+                @for one in Permission::ALL {
+                    label class="choice" {
+                        input type="checkbox" name=(one.as_str()) value="yes";
+                        (permission(language, one))
+                    }
                 }
             }
             (optional_field("libraries", &language.c_libraries_of_key(), None, None))
@@ -99,7 +102,6 @@ fn form(visitor: &Visitor) -> Markup {
                 option value="yes" { (language.c_trusted()) }
                 option value="no" { (language.c_not_trusted()) }
             }
-            label class="choice" { input type="checkbox" name="may_forbid" value="yes"; (language.c_may_forbid_books()) }
             label class="choice" { input type="checkbox" name="must_gate" value="yes"; (language.c_must_gate_books()) }
             (optional_field("rate", &language.c_rate(), None, Some("50/s")))
             (optional_field("quota", &language.c_quota(), None, Some("100000/day")))
@@ -123,19 +125,19 @@ pub(super) fn secret(language: Language, name: &str, secret: &str) -> Markup {
 #[derive(Deserialize)]
 struct KeyForm {
     name: String,
-    role: Role,
     #[serde(default)]
     libraries: String,
     #[serde(default)]
     trusted: String,
-    #[serde(default)]
-    may_forbid: String,
     #[serde(default)]
     must_gate: String,
     #[serde(default)]
     rate: String,
     #[serde(default)]
     quota: String,
+    /// Permissions that were chosen are among their names.
+    #[serde(flatten)]
+    chosen: BTreeMap<String, String>,
 }
 
 /// The libraries of a list with commas.
@@ -166,13 +168,12 @@ async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Page
     };
     let Form(KeyForm {
         name,
-        role,
         libraries,
         trusted,
-        may_forbid,
         must_gate,
         rate,
         quota,
+        chosen,
     }) = new;
     let libraries = named(&libraries).map_err(bad)?;
     let (rate, quota) = (limit(&rate).map_err(bad)?, limit(&quota).map_err(bad)?);
@@ -180,16 +181,13 @@ async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Page
         "" => None,
         chosen => Some(chosen == "yes"),
     };
-    let (may_forbid, must_gate) = (
-        !may_forbid.is_empty(),
-        (!must_gate.is_empty()).then_some(Unless::Protected),
-    );
+    let must_gate = (!must_gate.is_empty()).then_some(Unless::Protected);
     let new = NewKey {
         name,
-        role,
+        role: None,
+        permissions: chosen.keys().filter_map(|name| name.parse().ok()).collect(),
         libraries,
         trusted,
-        may_forbid,
         must_gate,
         rate,
         quota,
@@ -240,8 +238,7 @@ fn row(visitor: &Visitor, key: &Key) -> Markup {
         tr {
             td { (clean(&key.name)) }
             td {
-                (role(language, key.role))
-                @if key.may_forbid { " " span class="tag" { (language.c_may_forbid()) } }
+                (permissions(language, key))
                 @if key.must_gate.is_some() { " " span class="tag" { (language.c_must_gate()) } }
             }
             td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }

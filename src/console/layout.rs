@@ -14,8 +14,9 @@ use maud::{DOCTYPE, Markup, html};
 use super::assets::{self, HTMX, ICON, OWN, STYLE};
 use super::tokens::TOKEN;
 use super::visitor::{PageFailure, Visitor, Who, problem as problem_of};
+use lapidary_catalogue::api::Key;
 use lapidary_catalogue::api::Problem;
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::Permission;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_report::{Outcome, clean, rights_word};
@@ -46,66 +47,63 @@ pub(super) enum Here {
 }
 
 impl Here {
-    /// The pages of a role, with their addresses.
-    fn of(language: Language, role: Role) -> Vec<(Self, &'static str, String)> {
-        let all = [
-            (
-                Self::Check,
-                "/console/check",
-                language.c_check(),
-                role != Role::Ingest,
-            ),
+    /// The pages that a visitor may see, with their addresses.
+    fn of(visitor: &Visitor) -> Vec<(Self, &'static str, String)> {
+        use Permission::{Administer, Check, Ingest, Review};
+        let language = visitor.language();
+        let all: [(_, _, _, &[Permission]); _] = [
+            (Self::Check, "/console/check", language.c_check(), &[Check]),
             (
                 Self::Decisions,
                 "/console/decisions",
                 language.c_decisions(),
-                role != Role::Ingest,
+                &[Check, Review],
             ),
             (
                 Self::Catalogue,
                 "/console/catalogue",
                 language.c_catalogue(),
-                matches!(role, Role::Ingest | Role::Admin),
+                &[Ingest],
             ),
             (
                 Self::Sources,
                 "/console/sources",
                 language.c_sources(),
-                matches!(role, Role::Ingest | Role::Admin),
+                &[Ingest],
             ),
             (
                 Self::Jobs,
                 "/console/jobs",
                 language.c_jobs(),
-                role == Role::Admin,
+                &[Administer],
             ),
             (
                 Self::Webhooks,
                 "/console/webhooks",
                 language.c_webhooks(),
-                role == Role::Admin,
+                &[Administer],
             ),
             (
                 Self::Statistics,
                 "/console/statistics",
                 language.c_statistics(),
-                role == Role::Admin,
+                &[Administer],
             ),
             (
                 Self::Audit,
                 "/console/audit",
                 language.c_audit(),
-                role == Role::Admin,
+                &[Administer],
             ),
             (
                 Self::Keys,
                 "/console/keys",
                 language.c_keys(),
-                role == Role::Admin,
+                &[Administer],
             ),
         ];
         all.into_iter()
-            .filter(|(.., may)| *may)
+            .filter(|(.., any)| any.iter().any(|one| visitor.may(*one)))
             .map(|(here, path, name, _)| (here, path, name))
             .collect()
     }
@@ -237,29 +235,29 @@ fn header(language: Language, visitor: Option<&Visitor>, here: Here) -> Markup {
             @if let Some(visitor) = visitor {
                 nav aria-label=(language.c_pages()) {
                     ul {
-                        @for (page, path, name) in Here::of(language, visitor.role()) {
+                        @for (page, path, name) in Here::of(visitor) {
                             li { a href=(path) aria-current=[(page == here).then_some("page")] { (name) } }
                         }
                     }
                 }
                 @match visitor.who() {
                     Who::Anyone => {}
-                    Who::Local(_) => (sign_out(visitor, &language.c_local(), Role::Admin))
-                    Who::Key(key, _) => (sign_out(visitor, &clean(&key.name), key.role))
+                    Who::Local(_) => (sign_out(visitor, &language.c_local(), &language.c_permission_administer()))
+                    Who::Key(key, _) => (sign_out(visitor, &clean(&key.name), &permissions(language, key)))
                 }
             }
         }
     }
 }
 
-fn sign_out(visitor: &Visitor, name: &str, role: Role) -> Markup {
+fn sign_out(visitor: &Visitor, name: &str, permissions: &str) -> Markup {
     let language = visitor.language();
     form_to(
         visitor,
         "/console/sign-out",
         "who",
         &html! {
-            span { (name) " " small { (self::role(language, role)) } }
+            span { (name) " " small { (permissions) } }
             button type="submit" class="plain" { (language.c_sign_out()) }
         },
     )
@@ -384,13 +382,24 @@ pub(super) fn time(when: Timestamp) -> Markup {
     html! { time datetime=(when) { (shown) } }
 }
 
-/// A role in words.
-pub(super) fn role(language: Language, role: Role) -> String {
-    match role {
-        Role::Check => language.c_role_check(),
-        Role::Texts => language.c_role_texts(),
-        Role::Ingest => language.c_role_ingest(),
-        Role::Admin => language.c_role_admin(),
+/// What a key permits, in words.
+pub(super) fn permissions(language: Language, key: &Key) -> String {
+    if key.permits(Permission::Administer) {
+        return language.c_permission_administer();
+    }
+    let permitted = Permission::ALL.into_iter().filter(|one| key.permits(*one));
+    let words: Vec<String> = permitted.map(|one| permission(language, one)).collect();
+    words.join(", ")
+}
+
+pub(super) fn permission(language: Language, permission: Permission) -> String {
+    match permission {
+        Permission::Check => language.c_permission_check(),
+        Permission::Ingest => language.c_permission_ingest(),
+        Permission::ReadTexts => language.c_permission_read_texts(),
+        Permission::Review => language.c_permission_review(),
+        Permission::Ban => language.c_permission_ban(),
+        Permission::Administer => language.c_permission_administer(),
     }
 }
 

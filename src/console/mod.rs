@@ -41,7 +41,7 @@ use self::links::Links;
 use self::sessions::Sessions;
 use self::visitor::{PageFailure, Visitor};
 use crate::server::inside::{ClientLimit, Inside};
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::Permission;
 use lapidary_common::error::ErrorCode;
 use lapidary_operations::status::ShowStats;
 
@@ -141,13 +141,16 @@ pub(crate) async fn home(request: &HttpRequest) -> Option<HttpResponse> {
 
 async fn first_page(request: &HttpRequest) -> Result<HttpResponse, PageFailure> {
     let visitor = Visitor::of(request).await?;
-    match visitor.role() {
-        Role::Ingest => Ok(layout::see_other("/console/catalogue")),
-        Role::Admin if visitor.call::<ShowStats>(&[], ()).await?.books == 0 => {
-            Ok(first::page(&visitor))
-        }
-        _ => Ok(check::page(&visitor)),
+    if visitor.is_admin() && visitor.call::<ShowStats>(&[], ()).await?.books == 0 {
+        return Ok(first::page(&visitor));
     }
+    Ok(if visitor.may(Permission::Check) {
+        check::page(&visitor)
+    } else if visitor.may(Permission::Ingest) {
+        layout::see_other("/console/catalogue")
+    } else {
+        layout::see_other("/console/decisions")
+    })
 }
 
 /// The query of the page after another.

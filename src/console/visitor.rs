@@ -27,7 +27,7 @@ use super::{Console, layout, sign_in, tokens};
 use crate::server::inside::{Inside, InsideCall, Insider, is_from_own_page};
 use crate::server::language::preferred;
 use lapidary_catalogue::api::{self, Key};
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::Permission;
 use lapidary_catalogue::{Catalogue, CatalogueError};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -162,16 +162,16 @@ impl Visitor {
         &self.0.request
     }
 
-    /// What the visitor may do.
-    pub(super) fn role(&self) -> Role {
+    /// Whether the visitor has a permission.
+    pub(super) fn may(&self, permission: Permission) -> bool {
         match &self.0.who {
-            Who::Anyone | Who::Local(_) => Role::Admin,
-            Who::Key(key, _) => key.role,
+            Who::Anyone | Who::Local(_) => true,
+            Who::Key(key, _) => key.permits(permission),
         }
     }
 
     pub(super) fn is_admin(&self) -> bool {
-        self.role() == Role::Admin
+        self.may(Permission::Administer)
     }
 
     /// Whether the visitor did what the audit log says of this actor.

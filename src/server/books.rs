@@ -307,7 +307,7 @@ pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, P
 #[derive(IntoParams)]
 #[allow(dead_code, reason = "only its description is used")]
 pub(super) struct AddingParameters {
-    /// Keep the text, so that reports can show it to keys of the role `texts`. Without this, a replaced book loses its kept
+    /// Keep the text, so that reports can show it to keys with `read_texts`. Without this, a replaced book loses its kept
     /// text
     #[param(required = false)]
     keep_text: bool,

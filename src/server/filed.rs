@@ -30,14 +30,14 @@ const HEADINGS: usize = 4 << 20;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Get, PATH, Needs::Check, kept)
+        Call::new(Get, PATH, Needs::Decisions, kept)
             .named("filed_page", "Show a filed check as a page")
             .about(
                 "It is the page that `/v1/checks` answers with `Accept: text/html`. It has passages while the checked text \
                  is kept; that the text was read is then in the audit log.",
             )
             .answers(200, "The page", [text("text/html")]),
-        Call::new(Post, PATH, Needs::Check, sent_again)
+        Call::new(Post, PATH, Needs::Decisions, sent_again)
             .named(
                 "filed_page_of_text",
                 "Show a filed check as a page, with passages of its text",
@@ -85,7 +85,7 @@ async fn show(
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
         let session = Session::new(catalogue, actor, libraries, &**host);
-        let entry = session.decisions().get(&id, session.viewer())?;
+        let entry = session.decisions().get(&id, session.viewer()?)?;
         let (checked, mut room) = text.of(&session, &entry)?;
         let Decision {
             created_at: at,
@@ -147,7 +147,9 @@ impl TextOfCheck {
                 if !fits(&mut room, needed.saturating_add(HEADINGS))? {
                     return Ok((None, room));
                 }
-                let text = session.decisions().read_text(&entry.id, session.viewer())?;
+                let text = session
+                    .decisions()
+                    .read_text(&entry.id, session.viewer()?)?;
                 Ok((text, room))
             }
             Self::Sent(raw) => {

@@ -13,7 +13,7 @@ use super::problem::Problem;
 use super::work::{Answer, work};
 use crate::console;
 use lapidary_catalogue::api::{Feature, Key, Me, RequestLimits};
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::{Permission, Role};
 use lapidary_catalogue::{Catalogue, MAX_GEMS};
 
 pub(super) fn calls() -> Vec<Call> {
@@ -26,7 +26,7 @@ pub(super) fn calls() -> Vec<Call> {
             .about("For clients that test their connection.")
             .answers(
                 200,
-                "The role of the key, its limits, the recipes of the catalogue",
+                "What the key permits, its limits, the recipes of the catalogue",
                 [json::<Me>()],
             ),
     ]
@@ -73,9 +73,12 @@ fn told(
 ) -> Me {
     Me {
         name: key.map(|key| key.name.clone()),
-        role: key.map_or(Role::Admin, |key| key.role),
+        role: key.map_or(Some(Role::Admin), |key| key.role),
+        permissions: Permission::ALL
+            .into_iter()
+            .filter(|one| key.is_none_or(|key| key.permits(*one)))
+            .collect(),
         libraries: key.map(|key| key.libraries.clone()).unwrap_or_default(),
-        may_forbid: key.is_some_and(|key| key.may_forbid),
         must_gate: key.and_then(|key| key.must_gate),
         expires_at: key.and_then(|key| key.expires_at),
         limits: RequestLimits {

@@ -181,19 +181,15 @@ fn operation(call: Call, tag: &str) -> Operation {
         "default".to_owned(),
         RefOr::Ref(Ref::from_response_name(PROBLEM)),
     );
-    let role: &[&str] = match call.needs {
-        Needs::Nothing => {
-            operation.security = Some(Vec::new());
-            return operation;
-        }
-        Needs::AnyKey => &[],
-        Needs::Check | Needs::CheckUnlessOpen => &["check"],
-        Needs::Texts => &["texts"],
-        Needs::Ingest | Needs::AnyIngest => &["ingest"],
-        Needs::Admin => &["admin"],
+    let alternatives = match call.needs.permissions() {
+        Some([]) => vec![None],
+        Some(permissions) => permissions.iter().map(|one| Some(one.as_str())).collect(),
+        None => Vec::new(),
     };
-    let keys = SCHEMES.map(|scheme| SecurityRequirement::new(scheme, role.iter().copied()));
-    operation.security = Some(keys.into());
+    let keys = alternatives
+        .into_iter()
+        .flat_map(|permission| SCHEMES.map(|scheme| SecurityRequirement::new(scheme, permission)));
+    operation.security = Some(keys.collect());
     operation
 }
 

@@ -118,7 +118,7 @@ pub(super) fn path<O: Operation>(request: &HttpRequest) -> Result<O::Path, Probl
 
 /// Whether a call of those who may only check changes something.
 fn waits_for_the_disk(endpoint: &Endpoint) -> bool {
-    endpoint.needs == Needs::Check && endpoint.method != HttpMethod::Get
+    endpoint.needs == Needs::Decisions && endpoint.method != HttpMethod::Get
 }
 
 /// The input of an operation, before it costs any work.

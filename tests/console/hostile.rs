@@ -156,17 +156,17 @@ fn nothing_of_a_stranger_becomes_markup() {
         (
             "/console/keys",
             "/console/keys".to_owned(),
-            format!("name={evil}&role=texts&libraries={evil}"),
+            format!("name={evil}&read_texts=yes&libraries={evil}"),
         ),
         (
             "/console/keys",
             "/console/keys".to_owned(),
-            format!("name=a&role=check&rate={evil}"),
+            format!("name=a&check=yes&rate={evil}"),
         ),
         (
             "/console/keys",
             "/console/keys".to_owned(),
-            format!("name=a&role={evil}"),
+            format!("name=a&check=yes&libraries={evil}"),
         ),
         (
             "/console/webhooks",

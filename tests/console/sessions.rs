@@ -86,7 +86,7 @@ fn a_session_ends_by_itself_or_with_its_key() {
         .send(
             "/console/keys",
             "/console/keys",
-            "name=shop&role=check&rate=50%2Fs",
+            "name=shop&check=yes&rate=50%2Fs",
         )
         .expect(200);
     let shop_secret = made
@@ -275,7 +275,7 @@ fn the_first_key_closes_an_open_server() {
     let server = Server::start(&folder.data());
     let web = Web::of(&server);
     let made = web
-        .send("/console/keys", "/console/keys", "name=boss&role=admin")
+        .send("/console/keys", "/console/keys", "name=boss&administer=yes")
         .expect(200);
     let secret = made
         .body

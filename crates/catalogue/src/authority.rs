@@ -1,6 +1,6 @@
 //! On whose authority a change is made, and what that permits.
 //!
-//! The server lets a key of the role `ingest` write the books of its libraries. Here is what it may not do there unless an
+//! The server lets a key that can ingest write the books of its libraries. Here is what it may not do there unless an
 //! administrator said so: forbid texts, add books without a gate, or undo what an administrator did.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::answer::CheckOptions;
 use super::{Catalogue, CatalogueError, Editor, Gate, NewEntry};
-use crate::permission::{Role, Unless};
+use crate::permission::{Permission, Unless};
 use lapidary_store::{Actor, Condition, Keeps, Library, Rights, SetBy, StoreError, Validity, bans};
 
 /// On whose authority a change is made.
@@ -100,13 +100,15 @@ impl Authority {
 }
 
 fn authority_of(catalogue: &Catalogue, key: &str) -> Result<Option<Authority>, CatalogueError> {
-    Ok(catalogue.keys().named(key)?.map(|key| match key.role {
-        Role::Admin => Authority::Administrator,
-        Role::Check | Role::Texts | Role::Ingest => Authority::Tenant(TenantPowers {
+    Ok(catalogue.keys().named(key)?.map(|key| {
+        if key.permits(Permission::Administer) {
+            return Authority::Administrator;
+        }
+        Authority::Tenant(TenantPowers {
             libraries: key.libraries.clone(),
-            may_forbid: key.may_forbid,
+            may_forbid: key.permits(Permission::Ban),
             must_gate: key.must_gate,
-        }),
+        })
     }))
 }
 
@@ -148,6 +150,16 @@ impl<'c> Editor<'c> {
     /// The libraries of the key that acts, unless it is an administrator's. Their books decide in what it is told.
     pub fn own_libraries(&self) -> Result<BTreeSet<Library>, CatalogueError> {
         Ok(self.authority()?.own_libraries())
+    }
+
+    /// The libraries whose filed checks the actor reviews, unless it is an administrator.
+    pub fn reviewed_libraries(&self) -> Result<BTreeSet<Library>, CatalogueError> {
+        let Actor::Key(name) = &self.actor else {
+            return Ok(BTreeSet::new());
+        };
+        let key = self.keys().named(name)?;
+        let key = key.filter(|key| key.permits(Permission::Review));
+        Ok(key.map(|key| key.libraries.clone()).unwrap_or_default())
     }
 
     /// The options of a check that the actor asks for.

@@ -65,7 +65,7 @@ pub struct Case {
 pub struct Viewer<'a> {
     /// Who it is.
     pub actor: &'a Actor,
-    /// The libraries whose texts it may read.
+    /// The libraries whose filed checks it reviews.
     pub libraries: &'a BTreeSet<Library>,
 }
 

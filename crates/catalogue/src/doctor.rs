@@ -19,7 +19,7 @@ use crate::api::{
     Concern, CutFrom, EvidenceStats, Finding, Job, JobResult, JobState, Key, LibraryListing, Task,
     Webhook,
 };
-use crate::permission::{Role, Unless};
+use crate::permission::{Permission, Unless};
 use lapidary_common::count::count;
 use lapidary_common::error::{Classified as _, ErrorCode};
 use lapidary_common::shell::quoted;
@@ -458,7 +458,7 @@ fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
     (end.duration_since(now) < SOON).then(|| {
         let fix = format!(
             "{} NEW-NAME, and give the new key to its user",
-            made_like(key, trust, key.may_forbid)
+            made_like(key, trust, &[])
         );
         Finding::new(
             ExpiringKey,
@@ -469,10 +469,21 @@ fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// The command that makes a key like this one, but for its name.
-fn made_like(key: &Key, trust: &Trust, may_forbid: bool) -> String {
-    let mut command = format!("lapidary keys add TARGET --role {}", key.role);
-    if key.role == Role::Ingest {
+/// Whether a key ingests, and is no administrator's.
+fn is_of_tenant(key: &Key) -> bool {
+    key.permits(Permission::Ingest) && !key.permits(Permission::Administer)
+}
+
+/// The command that makes a key like this one with more permissions, but for its name.
+fn made_like(key: &Key, trust: &Trust, and: &[Permission]) -> String {
+    let mut command = "lapidary keys add TARGET".to_owned();
+    if let Some(role) = key.role {
+        command.extend([" --role ", role.as_str()]);
+    }
+    for permission in key.permissions.iter().chain(and) {
+        command.extend([" --permission ", permission.as_str()]);
+    }
+    if is_of_tenant(key) {
         let trusted = key
             .libraries
             .iter()
@@ -487,9 +498,6 @@ fn made_like(key: &Key, trust: &Trust, may_forbid: bool) -> String {
         command += " --library ";
         command += &quoted(library.as_str());
     }
-    if may_forbid {
-        command += " --may-forbid";
-    }
     if let Some(Unless::Protected) = key.must_gate {
         command += " --must-gate protected";
     }
@@ -498,7 +506,7 @@ fn made_like(key: &Key, trust: &Trust, may_forbid: bool) -> String {
 
 /// The libraries that have keys, and about which no administrator has said anything.
 fn of_trust(keys: &[Key], trust: &Trust) -> Option<Finding> {
-    let ingest = keys.iter().filter(|key| key.role == Role::Ingest);
+    let ingest = keys.iter().filter(|key| is_of_tenant(key));
     let silent: BTreeSet<&Library> = ingest
         .flat_map(|key| &key.libraries)
         .filter(|library| trust.stated(library).is_none())
@@ -536,13 +544,13 @@ fn of_bans(
     let mut findings = Vec::new();
     for key in keys
         .iter()
-        .filter(|key| key.role == Role::Ingest && !key.may_forbid && !key.has_expired())
+        .filter(|key| is_of_tenant(key) && !key.permits(Permission::Ban) && !key.has_expired())
     {
         let Some(library) = first_with_bans(snapshot, &key.libraries)? else {
             continue;
         };
         let what = format!(
-            "library '{library}' has forbidden books, and the key '{}' may not forbid texts",
+            "library '{library}' has forbidden books, and the key '{}' cannot ban",
             key.name
         );
         let why =
@@ -550,7 +558,7 @@ fn of_bans(
         let name = quoted(&key.name);
         let fix = format!(
             "if they are its own: lapidary keys revoke TARGET {name}, then {} {name}; if not, leave it so",
-            made_like(key, trust, true)
+            made_like(key, trust, &[Permission::Ban])
         );
         findings.push(Finding::new(KeyMayNotForbid, what, why, fix));
     }

@@ -18,7 +18,7 @@ use super::settings::put;
 use super::sharing::{CachedSetting, SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Key, MadeKey, NewKey};
-use crate::permission::{Role, Unit};
+use crate::permission::{Permission, Unit};
 use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table, tag_of};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
@@ -322,27 +322,33 @@ fn revoked_in_memory(name: &str, why: &StoreError) -> CatalogueError {
 
 impl NewKey {
     fn fault(&self) -> Option<&'static str> {
-        let is_ingest = self.role == Role::Ingest;
+        let permits = |permission| self.permits(permission);
+        let is_admin = permits(Permission::Administer);
+        let is_ingest = permits(Permission::Ingest) && !is_admin;
+        let is_of_libraries = is_ingest
+            || !is_admin && (permits(Permission::ReadTexts) || permits(Permission::Review));
         if self.name.is_empty()
             || self.name.len() > NAME_BYTES
             || self.name.chars().any(char::is_control)
         {
             Some("a key's name must have 1 to 100 bytes and no control characters")
-        } else if self.role.is_of_libraries() == self.libraries.is_empty() {
+        } else if self.role.is_none() && self.permissions.is_empty() {
+            Some("a key must have a role or permissions")
+        } else if is_of_libraries == self.libraries.is_empty() {
             Some(
-                "a key of the role texts or ingest must name its libraries, and other keys must not",
+                "a key that can ingest, read texts or review must name its libraries, and other keys must not",
             )
         } else if self.quota.is_some_and(|quota| quota.per != Unit::Day) {
             Some("a quota is per day, such as 100000/day; for shorter times, set a rate")
         } else if is_ingest != self.trusted.is_some() {
             Some(
-                "a key of the role ingest must say whether its libraries are trusted (--trusted or --untrusted; 'trusted': true \
-                 or false), and other keys must not",
+                "a key that can ingest must say whether its libraries are trusted (--trusted or --untrusted; 'trusted': true or \
+                 false), and other keys must not",
             )
-        } else if !is_ingest && (self.may_forbid || self.must_gate.is_some()) {
-            Some(
-                "only keys of the role ingest may forbid texts or must pass a gate; other keys add no books",
-            )
+        } else if !is_ingest
+            && (self.permissions.contains(&Permission::Ban) || self.must_gate.is_some())
+        {
+            Some("only a key that can ingest can ban or must pass a gate: other keys add no books")
         } else {
             None
         }
@@ -469,8 +475,8 @@ impl Keys<Editor<'_>> {
         let Key {
             name,
             role,
+            permissions,
             libraries,
-            may_forbid,
             must_gate,
             rate,
             quota,
@@ -480,9 +486,9 @@ impl Keys<Editor<'_>> {
         let new = NewKey {
             name,
             role,
+            permissions,
             libraries,
             trusted: None,
-            may_forbid,
             must_gate,
             rate,
             quota,
@@ -512,9 +518,9 @@ impl Keys<Editor<'_>> {
         let NewKey {
             name,
             role,
+            permissions,
             libraries,
             trusted: _,
-            may_forbid,
             must_gate,
             rate,
             quota,
@@ -525,8 +531,8 @@ impl Keys<Editor<'_>> {
             id,
             name,
             role,
+            permissions,
             libraries,
-            may_forbid,
             must_gate,
             rate,
             quota,
@@ -578,7 +584,7 @@ fn random<const N: usize>() -> Result<String, CatalogueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permission::Unless;
+    use crate::permission::{Role, Unless};
 
     fn new(name: &str, role: Role, libraries: &[&str]) -> NewKey {
         let libraries = libraries
@@ -587,15 +593,17 @@ mod tests {
             .collect();
         let trusted = (role == Role::Ingest).then_some(true);
         NewKey {
-            name: name.to_owned(),
-            role,
             libraries,
             trusted,
-            may_forbid: false,
-            must_gate: None,
-            rate: None,
-            quota: None,
-            expires_at: None,
+            ..NewKey::new(name, role)
+        }
+    }
+
+    fn of(permissions: &[Permission], libraries: &[&str]) -> NewKey {
+        NewKey {
+            role: None,
+            permissions: permissions.iter().copied().collect(),
+            ..new("of", Role::Check, libraries)
         }
     }
 
@@ -713,9 +721,17 @@ mod tests {
                 ..new("t", Role::Texts, &["l"])
             },
             NewKey {
-                may_forbid: true,
+                permissions: [Permission::Ban].into(),
                 ..new("t", Role::Texts, &["l"])
             },
+            of(&[], &[]),
+            of(&[Permission::Check], &["l"]),
+            of(&[Permission::Review], &[]),
+            of(&[Permission::ReadTexts], &[]),
+            of(&[Permission::Ban], &["l"]),
+            of(&[Permission::Administer, Permission::Ban], &[]),
+            of(&[Permission::Administer, Permission::Ingest], &["l"]),
+            of(&[Permission::Check, Permission::Ingest], &["l"]),
             NewKey {
                 must_gate: Some(Unless::Protected),
                 ..new("c", Role::Check, &[])

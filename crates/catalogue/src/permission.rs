@@ -7,17 +7,79 @@ use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use utoipa::ToSchema;
 
-/// What a key permits.
+/// One of the things that a key permits.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// Check texts, file checks and decide about them.
+    Check,
+    /// Add, change, remove and find the books of the key's libraries, and manage their sources.
+    Ingest,
+    /// Read the kept texts of the key's libraries.
+    ReadTexts,
+    /// Decide about filed checks that matched books of the key's libraries.
+    Review,
+    /// Add, change and remove books that are `forbidden`. It needs `ingest`.
+    Ban,
+    /// Everything.
+    Administer,
+}
+
+impl Permission {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Check,
+        Self::Ingest,
+        Self::ReadTexts,
+        Self::Review,
+        Self::Ban,
+        Self::Administer,
+    ];
+
+    /// The word used in JSON and on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Ingest => "ingest",
+            Self::ReadTexts => "read_texts",
+            Self::Review => "review",
+            Self::Ban => "ban",
+            Self::Administer => "administer",
+        }
+    }
+}
+
+impl FromStr for Permission {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, &'static str> {
+        Self::ALL
+            .into_iter()
+            .find(|one| one.as_str() == word)
+            .ok_or("a permission is check, ingest, read_texts, review, ban or administer")
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A name of a usual set of permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Check texts.
+    /// `check`.
     Check,
-    /// Check texts, read the kept texts of some libraries, and decide about filed checks that matched their books.
+    /// `check`, `read_texts` and `review`.
     Texts,
-    /// Add, show and remove the books of some libraries.
+    /// `ingest`.
     Ingest,
-    /// Everything.
+    /// `administer`.
     Admin,
 }
 
@@ -33,10 +95,15 @@ impl Role {
         }
     }
 
-    /// Whether its keys are for some libraries only.
+    /// The permissions that it names.
     #[must_use]
-    pub fn is_of_libraries(self) -> bool {
-        matches!(self, Self::Texts | Self::Ingest)
+    pub fn permissions(self) -> &'static [Permission] {
+        match self {
+            Self::Check => &[Permission::Check],
+            Self::Texts => &[Permission::Check, Permission::ReadTexts, Permission::Review],
+            Self::Ingest => &[Permission::Ingest],
+            Self::Admin => &[Permission::Administer],
+        }
     }
 }
 

@@ -80,12 +80,12 @@ impl Operation for ListDecisions {
     type Path = ();
     type Input = DecisionsQuery;
     type Answer = DecisionPage;
-    const ENDPOINT: Endpoint = Endpoint::get("/v1/decisions", Needs::Check)
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/decisions", Needs::Decisions)
         .named(
             "decisions",
             "List filed checks and the decisions about them",
         )
-        .about("Entries are listed without their reports, oldest first, or with `state` newest first. A key that is no administrator's sees entries about checks that it filed; with the role texts, also about those that matched books of its libraries.")
+        .about("Entries are listed without their reports, oldest first, or with `state` newest first. A key that is no administrator's sees entries about checks that it filed; with `review`, also about those that matched books of its libraries.")
         .answers(&[(200, "A page of entries")]);
 
     fn run(
@@ -95,7 +95,7 @@ impl Operation for ListDecisions {
     ) -> Result<DecisionPage, OperationError> {
         let limit = page_limit(query.limit)?;
         if let Some(state) = query.only_state()? {
-            let (decisions, by) = (session.decisions(), session.viewer());
+            let (decisions, by) = (session.decisions(), session.viewer()?);
             return Ok(decisions.page_in(state, by, query.cursor.as_deref(), limit)?);
         }
         let book = query.book()?;
@@ -107,7 +107,7 @@ impl Operation for ListDecisions {
         let cursor = query.cursor.as_deref();
         Ok(session
             .decisions()
-            .page(&sought, session.viewer(), cursor, limit)?)
+            .page(&sought, session.viewer()?, cursor, limit)?)
     }
 }
 
@@ -127,7 +127,7 @@ impl Operation for Decide {
     type Input = NewDecision;
     type Answer = Decision;
     const CREATES: bool = true;
-    const ENDPOINT: Endpoint = Endpoint::post("/v1/decisions", Needs::Check)
+    const ENDPOINT: Endpoint = Endpoint::post("/v1/decisions", Needs::Decisions)
         .named(
             "decide",
             "Record what was decided about a filed check, and why",
@@ -140,7 +140,7 @@ impl Operation for Decide {
     }
 
     fn run(session: &Session<'_>, (): (), new: NewDecision) -> Result<Decision, OperationError> {
-        Ok(session.decisions().decide(&new, session.viewer())?)
+        Ok(session.decisions().decide(&new, session.viewer()?)?)
     }
 }
 
@@ -151,7 +151,7 @@ impl Operation for ShowDecision {
     type Path = String;
     type Input = ();
     type Answer = Decision;
-    const ENDPOINT: Endpoint = Endpoint::get("/v1/decisions/{decision}", Needs::Check)
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/decisions/{decision}", Needs::Decisions)
         .named(
             "decision",
             "Show a filed check with its report, or a decision",
@@ -159,7 +159,7 @@ impl Operation for ShowDecision {
         .answers(&[(200, "The entry")]);
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Decision, OperationError> {
-        Ok(session.decisions().get(&id, session.viewer())?)
+        Ok(session.decisions().get(&id, session.viewer()?)?)
     }
 }
 
@@ -170,7 +170,7 @@ impl Operation for DeleteEvidence {
     type Path = String;
     type Input = ();
     type Answer = Done;
-    const ENDPOINT: Endpoint = Endpoint::delete("/v1/decisions/{decision}/text", Needs::Check)
+    const ENDPOINT: Endpoint = Endpoint::delete("/v1/decisions/{decision}/text", Needs::Decisions)
         .named("delete_evidence", "Delete the kept text of a filed check")
         .about(
             "The report stays. A key that is no administrator's deletes texts that it filed. Earlier backups still have the text.",
@@ -178,7 +178,7 @@ impl Operation for DeleteEvidence {
         .answers(&[(204, "It was deleted")]);
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Done, OperationError> {
-        session.decisions().delete_text(&id, session.viewer())?;
+        session.decisions().delete_text(&id, session.viewer()?)?;
         Ok(Done)
     }
 }

@@ -1,5 +1,6 @@
 //! Where an operation is, who may call it, and what there is to know about it.
 
+use lapidary_catalogue::permission::Permission;
 use utoipa::openapi::path::HttpMethod;
 
 /// What a call needs.
@@ -13,6 +14,8 @@ pub enum Needs {
     Check,
     /// The same, unless the settings open it to all: existing clients send no key.
     CheckUnlessOpen,
+    /// A key that can check or review.
+    Decisions,
     /// A key that can read the kept texts of the library in the path.
     Texts,
     /// A key that can ingest into the library in the path.
@@ -21,6 +24,28 @@ pub enum Needs {
     AnyIngest,
     /// An administrator's key.
     Admin,
+}
+
+impl Needs {
+    /// The permissions of which a key needs one; none if any key will do. `None` if no key is needed.
+    #[must_use]
+    pub fn permissions(self) -> Option<&'static [Permission]> {
+        match self {
+            Self::Nothing => None,
+            Self::AnyKey => Some(&[]),
+            Self::Check | Self::CheckUnlessOpen => Some(&[Permission::Check]),
+            Self::Decisions => Some(&[Permission::Check, Permission::Review]),
+            Self::Texts => Some(&[Permission::ReadTexts]),
+            Self::Ingest | Self::AnyIngest => Some(&[Permission::Ingest]),
+            Self::Admin => Some(&[Permission::Administer]),
+        }
+    }
+
+    /// Whether the library in the path must be one of the key.
+    #[must_use]
+    pub fn library_of_path(self) -> bool {
+        matches!(self, Self::Texts | Self::Ingest)
+    }
 }
 
 /// The declaration of an operation.

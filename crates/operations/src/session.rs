@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
@@ -20,6 +20,7 @@ pub struct Session<'c> {
     /// The process in which it runs.
     pub host: &'c dyn Host,
     editor: Editor<'c>,
+    reviewed: OnceLock<BTreeSet<Library>>,
 }
 
 impl<'c> Session<'c> {
@@ -36,6 +37,7 @@ impl<'c> Session<'c> {
             libraries,
             host,
             editor: catalogue.by(actor),
+            reviewed: OnceLock::new(),
         }
     }
 
@@ -65,11 +67,15 @@ impl<'c> Session<'c> {
     }
 
     /// For whom filed checks are shown; `None` for all.
-    #[must_use]
-    pub fn viewer(&self) -> Option<Viewer<'_>> {
-        let libraries = self.libraries.as_ref()?;
-        let actor = self.actor();
-        Some(Viewer { actor, libraries })
+    pub fn viewer(&self) -> Result<Option<Viewer<'_>>, CatalogueError> {
+        if self.libraries.is_none() {
+            return Ok(None);
+        }
+        let reviewed = self.reviewed_libraries()?;
+        Ok(Some(Viewer {
+            actor: self.actor(),
+            libraries: self.reviewed.get_or_init(|| reviewed),
+        }))
     }
 }
 

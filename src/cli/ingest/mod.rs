@@ -50,8 +50,8 @@ const AT_ONCE: usize = 16;
 /// With `--unless protected`, a book is checked and added in one step, only if others may publish it too. Each book is then written on
 /// its own, which is slower.
 ///
-/// Kept texts can be read by whoever has the folder, a backup or an export. Through a server, only administrators and keys of the role
-/// `texts` can.
+/// Kept texts can be read by whoever has the folder, a backup or an export. Through a server, only administrators and keys that can read
+/// texts can.
 ///
 /// Exit status: 0 all books are in the catalogue; 1 books were refused by --unless, whatever else happened; 2 some could not be
 /// added; 3 the catalogue or the server failed.

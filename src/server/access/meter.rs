@@ -368,9 +368,9 @@ mod tests {
         let key = Key {
             id: "1".to_owned(),
             name: "shop".to_owned(),
-            role: Role::Check,
+            role: Some(Role::Check),
+            permissions: [].into(),
             libraries: [].into(),
-            may_forbid: false,
             must_gate: None,
             rate: None,
             quota: "2/day".parse().ok(),

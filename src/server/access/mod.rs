@@ -37,7 +37,7 @@ use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
 use super::{ServerState, conditions};
 use lapidary_catalogue::api::Key;
-use lapidary_catalogue::permission::{Rate, Role};
+use lapidary_catalogue::permission::{Permission, Rate};
 use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Usage};
 use lapidary_common::error::ErrorCode;
 pub(super) use lapidary_operations::Needs;
@@ -294,11 +294,17 @@ impl Visible {
 fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
     let mut told = request.extensions_mut();
     told.insert(Guest::Key(key.id.clone()));
-    if matches!(needs, Needs::Ingest | Needs::AnyIngest | Needs::Check) {
-        told.insert(Visible(
-            (key.role != Role::Admin).then(|| key.libraries.clone()),
-        ));
-    }
+    let seen = match needs {
+        Needs::Check | Needs::Decisions => Permission::ReadTexts,
+        _ => Permission::Ingest,
+    };
+    told.insert(Visible(if key.permits(Permission::Administer) {
+        None
+    } else if key.permits(seen) {
+        Some(key.libraries.clone())
+    } else {
+        Some(BTreeSet::new())
+    }));
     if key.must_gate.is_some() {
         told.insert(GateRequired);
     }
@@ -439,30 +445,25 @@ pub(super) fn presented(headers: &HeaderMap) -> Option<&str> {
     bearer.or_else(|| headers.get(API_KEY)?.to_str().ok())
 }
 
-/// Checks that a key's role is sufficient.
+/// Checks that a key permits a call.
 fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem> {
-    let enough = match (key.role, needs) {
-        (Role::Admin, _)
-        | (_, Needs::Nothing | Needs::AnyKey)
-        | (Role::Ingest, Needs::AnyIngest)
-        | (Role::Check | Role::Texts, Needs::Check | Needs::CheckUnlessOpen) => true,
-        (Role::Ingest, Needs::Ingest) | (Role::Texts, Needs::Texts) => {
-            let library = parameters::library(request.request())?;
-            if !key.libraries.contains(&library) {
-                return Err(not_your_library(&format!("the key '{}'", key.name)));
-            }
-            true
-        }
-        _ => false,
-    };
-    if enough {
-        return Ok(());
+    let needed = needs.permissions().unwrap_or_default();
+    if !needed.is_empty() && !needed.iter().any(|one| key.permits(*one)) {
+        let needed: Vec<_> = needed.iter().map(ToString::to_string).collect();
+        let detail = format!(
+            "the key '{}' does not permit this call, which needs the permission {}",
+            key.name,
+            needed.join(" or ")
+        );
+        return Err(Problem::new(ErrorCode::NotAllowed, detail));
     }
-    let detail = format!(
-        "the role of the key '{}' ({}) does not allow this call",
-        key.name, key.role
-    );
-    Err(Problem::new(ErrorCode::NotAllowed, detail))
+    if needs.library_of_path() && !key.permits(Permission::Administer) {
+        let library = parameters::library(request.request())?;
+        if !key.libraries.contains(&library) {
+            return Err(not_your_library(&format!("the key '{}'", key.name)));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a client is on this machine.

@@ -50,7 +50,7 @@ const INCOMPATIBLE: [(&str, &str, &str, &str); 27] = [
     (
         ME,
         "security",
-        r#"[{"bearer": ["admin"]}]"#,
+        r#"[{"bearer": ["administer"]}]"#,
         "get /v1/me security has changed",
     ),
     (
@@ -180,10 +180,10 @@ const INCOMPATIBLE: [(&str, &str, &str, &str); 27] = [
         "trusted is required",
     ),
     (
-        "/components/schemas/Role",
+        "/components/schemas/Ruling",
         "enum",
-        r#"["check", "texts", "admin"]"#,
-        r#"role has no "ingest""#,
+        r#"["checked", "accepted", "refused"]"#,
+        r#"ruling has no "appealed""#,
     ),
     (
         "/components/schemas/Task",

@@ -17,7 +17,7 @@ const INTRODUCTION: &str = "\
 # HTTP reference
 
 Generated from [openapi.json](../openapi.json), which a server also serves at `/openapi.json`, with a page to try the calls at
-`/docs/`. [The API](api.md) says how keys, errors, streams and conditions work. A call takes a key of the role that is named, or
+`/docs/`. [The API](api.md) says how keys, errors, streams and conditions work. A call takes a key with the permission that is named, or
 of one that may do more; without keys, a server takes every call of its own machine. A `?` marks what may be left out.
 ";
 
@@ -74,7 +74,7 @@ impl Reference {
             "\n### `{method} {path}`\n\n{}",
             sentence(&call["summary"])
         )?;
-        writeln!(self.text, " {}", role(&call["security"]))?;
+        writeln!(self.text, " {}", permission(&call["security"]))?;
         if let Some(about) = call.get("description") {
             write!(self.text, "\n{}\n", line(about))?;
         }
@@ -207,17 +207,15 @@ impl Reference {
     }
 }
 
-fn role(security: &Value) -> &'static str {
-    match items(security)
-        .first()
-        .map(|scheme| text(&scheme["bearer"][0]))
-    {
-        None => "Needs no key.",
-        Some("check") => "Role: `check`.",
-        Some("texts") => "Role: `texts`.",
-        Some("ingest") => "Role: `ingest`.",
-        Some("admin") => "Role: `admin`.",
-        Some(_) => "Role: any.",
+fn permission(security: &Value) -> String {
+    let bearers = items(security).iter().map(|scheme| &scheme["bearer"]);
+    let bearers: Vec<&Value> = bearers.filter(|scopes| !scopes.is_null()).collect();
+    let permissions = bearers.iter().flat_map(|scopes| items(scopes));
+    let permissions: Vec<String> = permissions.map(|one| format!("`{}`", text(one))).collect();
+    match (&bearers[..], &permissions[..]) {
+        ([], _) => "Needs no key.".to_owned(),
+        (_, []) => "Permission: any.".to_owned(),
+        (_, permissions) => format!("Permission: {}.", permissions.join(" or ")),
     }
 }
 

@@ -51,7 +51,7 @@ described! {
         /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub allow_empty: bool,
-        /// Whether its text is kept, so that reports can show it to keys of the role `texts`. Without this, a replaced book
+        /// Whether its text is kept, so that reports can show it to keys with `read_texts`. Without this, a replaced book
         /// loses its kept text.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub keep_text: bool,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::permission::{Rate, Role, Unless};
+use crate::permission::{Permission, Rate, Role, Unless};
 use lapidary_store::Library;
 
 /// A key to create.
@@ -15,20 +15,21 @@ use lapidary_store::Library;
 pub struct NewKey {
     /// Its name.
     pub name: String,
-    /// What it permits.
-    pub role: Role,
-    /// The libraries of a key of the role `texts` or `ingest`.
+    /// What it permits, as the name of a usual set of permissions. A key has a role, permissions, or both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// What it permits beside its role.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub permissions: BTreeSet<Permission>,
+    /// The libraries for which it can ingest, read texts or review. It must have some if it permits one of these.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub libraries: BTreeSet<Library>,
-    /// For a key of the role `ingest`, where it is required: whether its libraries are trusted. The books of a library that is
-    /// not decide only in what its own keys are told, and are information for everybody else.
+    /// For a key that can ingest, where it is required: whether its libraries are trusted. The books of a library that is not
+    /// decide only in what its own keys are told, and are information for everybody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted: Option<bool>,
-    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub may_forbid: bool,
-    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces, whatever its requests ask
-    /// for. Exceptions (`except`) do not count.
+    /// For a key that can ingest: the gate that each book must pass which it adds or replaces, whatever its requests ask for.
+    /// Exceptions (`except`) do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_gate: Option<Unless>,
     /// Rate limit. A burst of this many requests is allowed.
@@ -50,16 +51,30 @@ impl NewKey {
     pub fn new(name: &str, role: Role) -> Self {
         Self {
             name: name.to_owned(),
-            role,
+            role: Some(role),
+            permissions: BTreeSet::new(),
             libraries: BTreeSet::new(),
             trusted: None,
-            may_forbid: false,
             must_gate: None,
             rate: None,
             quota: None,
             expires_at: None,
         }
     }
+
+    /// Whether the key will have this permission.
+    #[must_use]
+    pub fn permits(&self, permission: Permission) -> bool {
+        permits(self.role, &self.permissions, permission)
+    }
+}
+
+fn permits(role: Option<Role>, further: &BTreeSet<Permission>, permission: Permission) -> bool {
+    let has = |permission| {
+        further.contains(&permission)
+            || role.is_some_and(|role| role.permissions().contains(&permission))
+    };
+    has(permission) || has(Permission::Administer)
 }
 
 /// A key, without its secret.
@@ -69,15 +84,16 @@ pub struct Key {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What it permits.
-    pub role: Role,
-    /// The libraries of a key of the role `texts` or `ingest`.
+    /// What it permits, as the name of a usual set of permissions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// What it permits beside its role.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub permissions: BTreeSet<Permission>,
+    /// The libraries for which it can ingest, read texts or review.
     pub libraries: BTreeSet<Library>,
-    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub may_forbid: bool,
-    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces, whatever its requests ask
-    /// for. Exceptions (`except`) do not count.
+    /// For a key that can ingest: the gate that each book must pass which it adds or replaces, whatever its requests ask for.
+    /// Exceptions (`except`) do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_gate: Option<Unless>,
     /// Rate limit.
@@ -93,6 +109,12 @@ pub struct Key {
 }
 
 impl Key {
+    /// Whether it has this permission.
+    #[must_use]
+    pub fn permits(&self, permission: Permission) -> bool {
+        permits(self.role, &self.permissions, permission)
+    }
+
     /// Whether it has expired.
     #[must_use]
     pub fn has_expired(&self) -> bool {

@@ -7,7 +7,7 @@ use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::permission::{Rate, Role, Unless};
+use crate::permission::{Permission, Rate, Role, Unless};
 use lapidary_store::Library;
 
 /// What the caller may do, and what the server offers.
@@ -16,14 +16,14 @@ pub struct Me {
     /// The name of the key; absent if none is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it permits.
-    pub role: Role,
-    /// The libraries of a key of the role `texts` or `ingest`.
+    /// The role of the key, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// All that it permits.
+    pub permissions: BTreeSet<Permission>,
+    /// The libraries for which it can ingest, read texts or review.
     pub libraries: BTreeSet<Library>,
-    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub may_forbid: bool,
-    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces.
+    /// For a key that can ingest: the gate that each book must pass which it adds or replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_gate: Option<Unless>,
     /// When the secret that was sent expires.
