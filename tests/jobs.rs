@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::watched::{Call, Stop, Watched};
 use crate::common::{Folder, Server, database, prose, run};
-use lapidary_catalogue::api::{CutFrom, RecipeChoice, Task};
+use lapidary_catalogue::api::{RecipeChoice, ReindexInput, Task};
 use lapidary_catalogue::{Catalogue, Content, NewEntry, start_job};
 use lapidary_gems::Recipe;
 use lapidary_store::{Actor, BookKey, Rights, RocksStore};
@@ -1485,7 +1485,7 @@ fn jobs_are_listed_while_one_of_them_writes() {
     stop.at(Call::Apply, 1);
     let task = Task::Reindex {
         recipe: RecipeChoice::Named("documented".to_owned()),
-        from: CutFrom::Folds,
+        from: ReindexInput::Folds,
         drop_old: false,
         allow_missing: false,
     };

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use lapidary_catalogue::api::{AllowList, ToAllow};
+use lapidary_catalogue::api::{AllowList, NewAllowList};
 use lapidary_common::count::count;
 use lapidary_gems::{RecipeName, WrittenGem};
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList};
@@ -84,9 +84,9 @@ impl AllowArgs {
 
 impl AllowArguments {
     fn run(self) -> Result<Status, Failure> {
-        let mut list = ToAllow {
+        let mut list = NewAllowList {
             note: self.note,
-            ..ToAllow::default()
+            ..NewAllowList::default()
         };
         match (self.text, self.gems, self.library, self.book) {
             (Some(path), ..) => {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use lapidary_catalogue::duplicate_groups::Segment;
 use lapidary_catalogue::{Catalogue, DuplicateOptions, Duplicates};
-use lapidary_common::description::Published;
+use lapidary_common::description::PartialDate;
 use lapidary_report::{Descendant, Lineage};
 use lapidary_store::Record;
 
@@ -19,7 +19,7 @@ const MOST_TRACED: usize = 100;
 
 /// When texts appeared, by their names.
 #[derive(Default)]
-pub(super) struct Dates(HashMap<String, Published>);
+pub(super) struct Dates(HashMap<String, PartialDate>);
 
 impl Dates {
     /// Reads a list with a name and a date in each line, separated by a tab.
@@ -32,7 +32,7 @@ impl Dates {
     pub(super) fn of(
         &self,
         name: &str,
-        published: Option<Published>,
+        published: Option<PartialDate>,
         changed: Timestamp,
     ) -> (Timestamp, String) {
         let Some(date) = self.0.get(name).copied().or(published) else {
@@ -46,7 +46,7 @@ impl Dates {
     }
 }
 
-fn parse_dates(list: &str) -> Result<HashMap<String, Published>, String> {
+fn parse_dates(list: &str) -> Result<HashMap<String, PartialDate>, String> {
     let mut dates = HashMap::new();
     let lines = list.trim_start_matches('\u{feff}').lines().zip(1..);
     for (line, number) in

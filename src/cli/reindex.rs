@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hashbrown::HashMap;
-use lapidary_catalogue::api::{CutFrom, Job, JobResult, RecipeChoice, Reindexed, Task};
+use lapidary_catalogue::api::{Job, JobResult, RecipeChoice, ReindexInput, Reindexed, Task};
 use lapidary_catalogue::digests_of;
 use lapidary_common::count::count;
 use lapidary_gems::{RecipeError, RecipeName};
@@ -74,8 +74,8 @@ impl ReindexArgs {
                     "files can only be given with --from sources".to_owned(),
                 ));
             }
-            GemsFrom::Folds => CutFrom::Folds,
-            GemsFrom::Sources => CutFrom::Sources,
+            GemsFrom::Folds => ReindexInput::Folds,
+            GemsFrom::Sources => ReindexInput::Sources,
         };
         let catalogue = self.target.open()?;
         let choice = match choice {
@@ -95,8 +95,8 @@ impl ReindexArgs {
             allow_missing: self.allow_missing,
         };
         let result = match from {
-            CutFrom::Folds => perform(&catalogue, task)?,
-            CutFrom::Sources => {
+            ReindexInput::Folds => perform(&catalogue, task)?,
+            ReindexInput::Sources => {
                 let job = catalogue.call::<StartJob>((), task)?;
                 let without = self.hand_in(&catalogue, &recipe_of(&job)?)?;
                 if without > 0 {

@@ -14,7 +14,7 @@ use super::layout::{
     Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{Amendment, AuditPage, Record, Report, ToAllow};
+use lapidary_catalogue::api::{Amendment, AuditPage, NewAllowList, Record, Report};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
@@ -229,9 +229,9 @@ async fn change(
             ..Amendment::default()
         },
         "allow" => {
-            let what = ToAllow {
+            let what = NewAllowList {
                 book: Some(visitor.call::<ShowBook>(book, ()).await?.key),
-                ..ToAllow::default()
+                ..NewAllowList::default()
             };
             let name = format!("{library}/{id}");
             visitor.call::<PutAllowList>(&[&name], what).await?;

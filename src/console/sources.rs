@@ -17,7 +17,7 @@ use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest,
 };
 use lapidary_common::error::ErrorCode;
-use lapidary_harvest::{Every, HarvestError, Kind, Reason, SourceLimit};
+use lapidary_harvest::{Every, HarvestError, Reason, SourceKind, SourceLimit};
 use lapidary_language::Language;
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
@@ -91,7 +91,7 @@ fn form(visitor: &Visitor) -> Markup {
             h2 { (language.c_new_source()) }
             (required_field("name", &language.c_name(), 512))
             label for="kind" { (language.c_kind()) }
-            select id="kind" name="kind" { @for one in Kind::ALL { option value=(one.as_str()) { (kind(language, one)) } } }
+            select id="kind" name="kind" { @for one in SourceKind::ALL { option value=(one.as_str()) { (kind(language, one)) } } }
             label for="address" { (language.c_source_address()) }
             input id="address" name="address" required maxlength="2000" autocomplete="off" placeholder="https://";
             (required_field("library", &language.c_library(), 512))
@@ -109,7 +109,7 @@ fn form(visitor: &Visitor) -> Markup {
 #[derive(Deserialize)]
 struct SourceForm {
     name: String,
-    kind: Kind,
+    kind: SourceKind,
     address: String,
     library: String,
     rights: Rights,
@@ -376,15 +376,15 @@ fn advice(language: Language, reason: Reason) -> String {
     }
 }
 
-fn kind(language: Language, kind: Kind) -> String {
+fn kind(language: Language, kind: SourceKind) -> String {
     match kind {
-        Kind::Folder => language.c_kind_folder(),
-        Kind::List => language.c_kind_list(),
-        Kind::Sitemap => language.c_kind_sitemap(),
-        Kind::Feed => language.c_kind_feed(),
-        Kind::Opds => language.c_kind_opds(),
-        Kind::Oai => language.c_kind_oai(),
-        Kind::Site => language.c_kind_site(),
+        SourceKind::Folder => language.c_kind_folder(),
+        SourceKind::List => language.c_kind_list(),
+        SourceKind::Sitemap => language.c_kind_sitemap(),
+        SourceKind::Feed => language.c_kind_feed(),
+        SourceKind::Opds => language.c_kind_opds(),
+        SourceKind::Oai => language.c_kind_oai(),
+        SourceKind::Site => language.c_kind_site(),
     }
 }
 

@@ -9,7 +9,9 @@ use serde::Deserialize;
 use super::layout::{Here, HtmlPage, size, table, terms};
 use super::plot::{PlotLine, plot};
 use super::visitor::{PageFailure, Visitor};
-use lapidary_catalogue::api::{ClusterStats, Concern, Finding, Findings, History, Sample, Stats};
+use lapidary_catalogue::api::{
+    ClusterStats, Finding, FindingCode, Findings, History, Sample, Stats,
+};
 use lapidary_language::Language;
 use lapidary_operations::status::{Diagnose, ShowHistory, ShowStats};
 use lapidary_report::clean;
@@ -79,38 +81,38 @@ fn periods(language: Language, current: &str) -> Markup {
 }
 
 /// What a finding is about.
-fn concern(language: Language, concern: Concern) -> String {
+fn concern(language: Language, concern: FindingCode) -> String {
     match concern {
-        Concern::ProbingKey => language.c_concern_probing_key(),
-        Concern::WeakDefault => language.c_concern_weak_default(),
-        Concern::MissedBooks => language.c_concern_missed_books(),
-        Concern::IncompleteRecipe => language.c_concern_incomplete_recipe(),
-        Concern::OldLexicon => language.c_concern_old_lexicon(),
-        Concern::Quarantine => language.c_concern_quarantine(),
-        Concern::WeakRule => language.c_concern_weak_rule(),
-        Concern::MissingClientRecipe => language.c_concern_missing_client_recipe(),
-        Concern::FailedJob => language.c_concern_failed_job(),
-        Concern::WaitingJob => language.c_concern_waiting_job(),
-        Concern::Inconsistent => language.c_concern_inconsistent(),
-        Concern::NoBackup => language.c_concern_no_backup(),
-        Concern::OldBackup => language.c_concern_old_backup(),
-        Concern::ExpiredKey => language.c_concern_expired_key(),
-        Concern::ExpiringKey => language.c_concern_expiring_key(),
-        Concern::UnstatedTrust => language.c_concern_unstated_trust(),
-        Concern::KeyMayNotForbid => language.c_concern_key_may_not_forbid(),
-        Concern::FailingWebhook => language.c_concern_failing_webhook(),
-        Concern::DiskNearlyFull => language.c_concern_disk_nearly_full(),
-        Concern::EvidenceFull => language.c_concern_evidence_full(),
-        Concern::NoReserve => language.c_concern_no_reserve(),
-        Concern::NotWritable => language.c_concern_not_writable(),
-        Concern::StoreErrors => language.c_concern_store_errors(),
-        Concern::LostData => language.c_concern_lost_data(),
-        Concern::EvictingNode => language.c_concern_evicting_node(),
-        Concern::MissingReplica => language.c_concern_missing_replica(),
-        Concern::NotPersistent => language.c_concern_not_persistent(),
-        Concern::NodeNearlyFull => language.c_concern_node_nearly_full(),
-        Concern::MissingCatalogue => language.c_concern_missing_catalogue(),
-        Concern::ExpiringCertificate => language.c_concern_expiring_certificate(),
+        FindingCode::ProbingKey => language.c_concern_probing_key(),
+        FindingCode::WeakDefault => language.c_concern_weak_default(),
+        FindingCode::MissedBooks => language.c_concern_missed_books(),
+        FindingCode::IncompleteRecipe => language.c_concern_incomplete_recipe(),
+        FindingCode::OldLexicon => language.c_concern_old_lexicon(),
+        FindingCode::Quarantine => language.c_concern_quarantine(),
+        FindingCode::WeakRule => language.c_concern_weak_rule(),
+        FindingCode::MissingClientRecipe => language.c_concern_missing_client_recipe(),
+        FindingCode::FailedJob => language.c_concern_failed_job(),
+        FindingCode::WaitingJob => language.c_concern_waiting_job(),
+        FindingCode::Inconsistent => language.c_concern_inconsistent(),
+        FindingCode::NoBackup => language.c_concern_no_backup(),
+        FindingCode::OldBackup => language.c_concern_old_backup(),
+        FindingCode::ExpiredKey => language.c_concern_expired_key(),
+        FindingCode::ExpiringKey => language.c_concern_expiring_key(),
+        FindingCode::UnstatedTrust => language.c_concern_unstated_trust(),
+        FindingCode::KeyMayNotForbid => language.c_concern_key_may_not_forbid(),
+        FindingCode::FailingWebhook => language.c_concern_failing_webhook(),
+        FindingCode::DiskNearlyFull => language.c_concern_disk_nearly_full(),
+        FindingCode::EvidenceFull => language.c_concern_evidence_full(),
+        FindingCode::NoReserve => language.c_concern_no_reserve(),
+        FindingCode::NotWritable => language.c_concern_not_writable(),
+        FindingCode::StoreErrors => language.c_concern_store_errors(),
+        FindingCode::LostData => language.c_concern_lost_data(),
+        FindingCode::EvictingNode => language.c_concern_evicting_node(),
+        FindingCode::MissingReplica => language.c_concern_missing_replica(),
+        FindingCode::NotPersistent => language.c_concern_not_persistent(),
+        FindingCode::NodeNearlyFull => language.c_concern_node_nearly_full(),
+        FindingCode::MissingCatalogue => language.c_concern_missing_catalogue(),
+        FindingCode::ExpiringCertificate => language.c_concern_expiring_certificate(),
     }
 }
 

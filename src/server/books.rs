@@ -20,7 +20,7 @@ use super::work::{Answer, work};
 use super::{conditions, parameters};
 use lapidary_catalogue::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
 use lapidary_catalogue::{BookGems, CatalogueError, Content, NewEntry};
-use lapidary_common::description::{BadDate, Description, Published};
+use lapidary_common::description::{BadDate, Description, PartialDate};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Extracted;
 use lapidary_operations::books::{AmendBook, DeleteBook, ShowBook, ShowMatches, no_such_book};
@@ -338,7 +338,7 @@ struct About {
     identifiers: Vec<String>,
     /// With a raw body or a form: when it was first published: a year, a month or a day, such as 1886-05
     #[param(inline)]
-    published: Option<Published>,
+    published: Option<PartialDate>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     clean: Option<bool>,
     /// Whether a book with gems can be replaced by one without gems, which checks cannot find
@@ -395,7 +395,7 @@ fn bad(reason: &str) -> Problem {
     parameters::bad(reason, KNOWN)
 }
 
-fn date(written: &str) -> Result<Published, Problem> {
+fn date(written: &str) -> Result<PartialDate, Problem> {
     written
         .parse()
         .map_err(|why: BadDate| bad(&why.to_string()))

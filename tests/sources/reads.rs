@@ -59,7 +59,7 @@ fn reads(store: impl Store + 'static, site: &Site) -> usize {
     let definition = SourceDefinition {
         allow_private: true,
         ..SourceDefinition::new(
-            lapidary_harvest::Kind::Sitemap,
+            lapidary_harvest::SourceKind::Sitemap,
             &address,
             library,
             lapidary_store::Rights::Unknown,
@@ -108,7 +108,7 @@ fn one_source_is_changed_without_reading_all() {
     let definition = SourceDefinition {
         allow_private: true,
         ..SourceDefinition::new(
-            lapidary_harvest::Kind::Sitemap,
+            lapidary_harvest::SourceKind::Sitemap,
             &address,
             library,
             lapidary_store::Rights::Unknown,

@@ -9,15 +9,15 @@ use lapidary_gems::{Recipe, RecipeName, Rule};
 use super::libraries::Trust;
 use super::versions::MANY;
 use super::{Backups, Catalogue, CatalogueError, EvidenceLimits};
-use crate::api::Concern::{
+use crate::api::FindingCode::{
     DiskNearlyFull, EvidenceFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook,
     IncompleteRecipe, Inconsistent, KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup,
     NoReserve, NotWritable, OldBackup, OldLexicon, ProbingKey, Quarantine, StoreErrors,
     UnstatedTrust, WaitingJob, WeakDefault, WeakRule,
 };
 use crate::api::{
-    Concern, CutFrom, EvidenceStats, Finding, Job, JobResult, JobState, Key, LibraryListing, Task,
-    Webhook,
+    EvidenceStats, Finding, FindingCode, Job, JobResult, JobState, Key, LibraryListing,
+    ReindexInput, Task, Webhook,
 };
 use crate::permission::{Permission, Unless};
 use lapidary_common::count::count;
@@ -40,7 +40,7 @@ const MIB: u64 = 1 << 20;
 impl Finding {
     /// A finding: what is wrong, why that matters, and what to do.
     pub fn new(
-        concern: Concern,
+        concern: FindingCode,
         what: impl Into<String>,
         why: &str,
         fix: impl Into<String>,
@@ -367,7 +367,7 @@ fn waits_for_texts(task: &Task) -> bool {
     matches!(
         task,
         Task::Reindex {
-            from: CutFrom::Sources,
+            from: ReindexInput::Sources,
             ..
         }
     )
@@ -681,7 +681,7 @@ mod tests {
         }
     }
 
-    fn concerns(findings: impl IntoIterator<Item = Finding>) -> Vec<Concern> {
+    fn concerns(findings: impl IntoIterator<Item = Finding>) -> Vec<FindingCode> {
         findings.into_iter().map(|finding| finding.code).collect()
     }
 

@@ -1,9 +1,9 @@
 //! What is unhealthy about the nodes of a cluster.
 
-use crate::api::Concern::{
+use crate::api::Finding;
+use crate::api::FindingCode::{
     EvictingNode, LostData, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent,
 };
-use crate::api::Finding;
 use lapidary_store::{ClusterVitals, NodeVitals};
 
 /// From this share of its maximum memory on, in percent, a node is nearly full.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// What a source is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SourceKind {
     /// A folder of files.
     Folder,
     /// An OPDS 1.2 or 2.0 catalogue.
@@ -25,7 +25,7 @@ pub enum Kind {
     List,
 }
 
-impl Kind {
+impl SourceKind {
     /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Folder,
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for SourceKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
@@ -64,7 +64,7 @@ impl FromStr for Kind {
 /// What becomes of books that a source no longer has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Gone {
+pub enum OnMissing {
     /// They stay.
     #[default]
     Keep,

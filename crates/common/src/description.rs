@@ -47,7 +47,7 @@ macro_rules! described {
             pub identifiers: Vec<String>,
             /// When it was first published, if known: `1886`, `1886-05` or `1886-05-31`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub published: Option<$crate::description::Published>,
+            pub published: Option<$crate::description::PartialDate>,
         }
 
         impl $name {
@@ -75,7 +75,7 @@ described! {
 
 /// The year, the month or the day when a book was published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
-pub struct Published {
+pub struct PartialDate {
     /// The first day that it can have been.
     first: Date,
     /// How many of year, month and day are known.
@@ -87,7 +87,7 @@ pub struct Published {
 #[error("a date of publication is a year, a month or a day: 1886, 1886-05 or 1886-05-31")]
 pub struct BadDate;
 
-impl Published {
+impl PartialDate {
     /// The first day that it can have been.
     #[must_use]
     pub fn first_day(self) -> Date {
@@ -105,7 +105,7 @@ impl Published {
     }
 }
 
-impl PartialSchema for Published {
+impl PartialSchema for PartialDate {
     fn schema() -> RefOr<Schema> {
         let examples = ["1886", "1886-05", "1886-05-31"];
         let described = "A year, a month or a day";
@@ -117,9 +117,9 @@ impl PartialSchema for Published {
     }
 }
 
-impl ToSchema for Published {}
+impl ToSchema for PartialDate {}
 
-impl FromStr for Published {
+impl FromStr for PartialDate {
     type Err = BadDate;
 
     fn from_str(written: &str) -> Result<Self, BadDate> {
@@ -147,7 +147,7 @@ fn number(part: &str) -> Option<i16> {
     part.parse().ok().filter(|_| is_number)
 }
 
-impl fmt::Display for Published {
+impl fmt::Display for PartialDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day) = (self.first.year(), self.first.month(), self.first.day());
         match self.known {
@@ -258,7 +258,7 @@ impl Description {
 
 #[cfg(test)]
 mod tests {
-    use super::Published;
+    use super::PartialDate;
 
     #[test]
     fn dates_are_years_months_or_days() {
@@ -276,7 +276,7 @@ mod tests {
             ("", None),
         ];
         for (written, expected) in table {
-            let published: Option<Published> = written.parse().ok();
+            let published: Option<PartialDate> = written.parse().ok();
             let found = published
                 .map(|published| (published.to_string(), published.first_day().to_string()));
             assert_eq!(
@@ -293,7 +293,7 @@ mod tests {
             ("c. 1886", None),
         ] {
             assert_eq!(
-                Published::of_file(written)
+                PartialDate::of_file(written)
                     .map(|it| it.to_string())
                     .as_deref(),
                 expected,

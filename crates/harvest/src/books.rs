@@ -9,12 +9,12 @@ use jiff::tz::TimeZone;
 use rayon::prelude::*;
 use url::Url;
 
-use super::Gone;
+use super::OnMissing;
 use super::frontier::{KnownAddress, QueuedEntry, Seen};
 use super::run::{Harvest, ROWS, Watched};
 use super::walk::is_guess;
 use super::web::{Download, Validators};
-use super::{Entry, HarvestError, Kind, Reason, Source};
+use super::{Entry, HarvestError, Reason, Source, SourceKind};
 use lapidary_catalogue::api::{Added, Outcome, SourceError};
 use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry};
 use lapidary_common::description::Description;
@@ -253,7 +253,7 @@ impl BookChanges<'_, '_> {
         let [Book { read: Ok(read), .. }] = parts else {
             return Ok(false);
         };
-        if self.0.source.kind != Kind::Site || book.known.id.is_some() {
+        if self.0.source.kind != SourceKind::Site || book.known.id.is_some() {
             return Ok(false);
         }
         let digest = blake3::hash(read.text.as_bytes()).to_hex().to_string();
@@ -477,7 +477,7 @@ impl BookChanges<'_, '_> {
 
     /// Disables a book that is gone, or enables one that is there again. What somebody else disabled stays so, with its note.
     fn disable(&self, id: &str, disabled: bool) -> Result<(), HarvestError> {
-        if self.0.source.gone != Gone::Disable {
+        if self.0.source.gone != OnMissing::Disable {
             return Ok(());
         }
         let key = BookKey {

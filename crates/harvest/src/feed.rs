@@ -5,7 +5,7 @@ use feed_rs::parser;
 
 use super::kind::{Entries, Offers, Page};
 use super::{Entry, Reason};
-use lapidary_common::description::{Description, Published};
+use lapidary_common::description::{Description, PartialDate};
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let parser = parser::Builder::new().base_uri(Some(page.address)).build();
@@ -71,7 +71,7 @@ fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
         identifiers: Vec::new(),
         published: item
             .published
-            .and_then(|at| Published::of_file(&at.to_rfc3339())),
+            .and_then(|at| PartialDate::of_file(&at.to_rfc3339())),
     };
     let version = item.updated.or(item.published).map(|at| at.to_rfc3339());
     let id = Some(item.id).filter(|id| !id.is_empty());

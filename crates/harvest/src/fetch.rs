@@ -8,7 +8,7 @@ use url::Url;
 
 use super::source::is_of_web;
 use super::web::{Download, Fetched, Validators, Web};
-use super::{Entry, Kind, Reason, Source};
+use super::{Entry, Reason, Source, SourceKind};
 
 /// Fetches an entry from wherever its source is.
 pub(super) fn fetch(
@@ -21,7 +21,7 @@ pub(super) fn fetch(
     let address = &entry.address;
     let is_web = Url::parse(address).is_ok_and(|url| is_of_web(&url));
     // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
-    let is_list = source.kind == Kind::List && entry.page;
+    let is_list = source.kind == SourceKind::List && entry.page;
     if is_web && !source.kind.is_local() {
         return web.get(address, validators, most);
     }
@@ -29,7 +29,7 @@ pub(super) fn fetch(
         return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
     }
     let read = match address.as_str() {
-        _ if source.kind == Kind::Folder && entry.page => Ok(Vec::new()),
+        _ if source.kind == SourceKind::Folder && entry.page => Ok(Vec::new()),
         "-" => read_some(io::stdin().lock(), most + 1),
         path => fs::File::open(path).and_then(|file| read_some(file, most + 1)),
     };

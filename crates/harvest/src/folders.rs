@@ -10,7 +10,7 @@ use notify::{
     Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, recommended_watcher,
 };
 
-use super::{Kind, Source};
+use super::{Source, SourceKind};
 use lapidary_store::BookId;
 
 /// How long a folder must be at rest, so that its files are whole, and how long to wait for that.
@@ -48,7 +48,7 @@ impl Folders {
     pub(super) fn follow(&mut self, sources: &BTreeMap<BookId, Source>) {
         let folders = sources
             .values()
-            .filter(|source| source.kind == Kind::Folder && !source.paused);
+            .filter(|source| source.kind == SourceKind::Folder && !source.paused);
         let wanted: BTreeSet<PathBuf> = folders
             .map(|source| PathBuf::from(&source.address))
             .collect();
@@ -105,7 +105,7 @@ impl Folders {
         let watched = lock(&self.watched);
         let folder = watched
             .get(Path::new(&source.address))
-            .filter(|_| source.kind == Kind::Folder);
+            .filter(|_| source.kind == SourceKind::Folder);
         let changed = folder.and_then(|folder| folder.changed);
         changed.is_some_and(|(first, last)| last.elapsed() > REST || first.elapsed() > LONGEST)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use roxmltree::{Document, ParsingOptions};
 use url::Url;
 
-use super::{Entry, Kind, Reason, Source, feed, folder, list, oai, opds, site, sitemap};
+use super::{Entry, Reason, Source, SourceKind, feed, folder, list, oai, opds, site, sitemap};
 use lapidary_extract::rank;
 
 /// A fetched page.
@@ -121,7 +121,7 @@ pub(super) trait ReadsPages: Sized {
     fn entries<'p>(self, page: &'p Page<'p>) -> Result<Entries<'p>, String>;
 }
 
-impl ReadsPages for Kind {
+impl ReadsPages for SourceKind {
     fn is_local(self) -> bool {
         matches!(self, Self::Folder)
     }
@@ -158,10 +158,10 @@ impl ReadsPages for Kind {
 pub(super) mod tests {
     use serde_json::json;
 
-    use super::super::{Kind, Source};
+    use super::super::{Source, SourceKind};
 
     /// A source for tests.
-    pub(in super::super) fn source(kind: Kind, address: &str) -> Source {
+    pub(in super::super) fn source(kind: SourceKind, address: &str) -> Source {
         let source = json!({"kind": kind, "address": address, "library": "lib", "rights": "protected", "most": 100});
         serde_json::from_value(source).expect("a source")
     }

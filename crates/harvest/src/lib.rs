@@ -5,18 +5,18 @@
 //!                                        └────▶ book ──extract──▶ catalogue
 //! ```
 //!
-//! A [`Source`] says where the books are and what rights they have. Its [`Kind`] knows how to read its pages, each of which
+//! A [`Source`] says where the books are and what rights they have. Its [`SourceKind`] knows how to read its pages, each of which
 //! lists books and other pages ([`Entry`]). The frontier (`frontier.rs`) keeps in the store what is to be fetched and what
 //! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests, and
 //! keeps to the rules of good manners.
 //!
 //! ```
-//! use lapidary_harvest::{Kind, Source};
+//! use lapidary_harvest::{SourceKind, Source};
 //!
 //! let source: Source = serde_json::from_str(
 //!     r#"{"kind": "opds", "address": "https://books.example/opds", "library": "example", "rights": "free", "most": 1000}"#,
 //! )?;
-//! assert_eq!(source.kind, Kind::Opds);
+//! assert_eq!(source.kind, SourceKind::Opds);
 //! assert!(!source.allow_private, "addresses of this machine are refused unless a source says otherwise");
 //! # Ok::<(), serde_json::Error>(())
 //! ```
@@ -49,7 +49,7 @@ mod trial;
 mod walk;
 mod web;
 
-pub use lapidary_catalogue::sources::{Gone, Kind, Reason, SourceLimit, Tally};
+pub use lapidary_catalogue::sources::{OnMissing, Reason, SourceKind, SourceLimit, Tally};
 pub use pages::read_page;
 pub use run::{Harvest, Watched};
 pub use schedule::{KeyBounds, Schedule};

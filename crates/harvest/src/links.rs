@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::frontier::{KnownAddress, QueuedEntry};
 use super::run::{Harvest, ROWS};
 use super::web::Validators;
-use super::{Entry, HarvestError, Kind, Source};
+use super::{Entry, HarvestError, Source, SourceKind};
 use lapidary_store::RowChange;
 
 /// How many bytes are kept of a page, of all pages of a source, and of all sources of an ingest key.
@@ -136,7 +136,7 @@ impl PageLinks<'_, '_> {
         let packed = packed.filter(|packed| {
             let is_known = validators.etag.is_some() || validators.modified.is_some();
             is_known
-                && self.0.source.kind != Kind::Oai
+                && self.0.source.kind != SourceKind::Oai
                 && has_room(self.0.state.kept_bytes + packed.len() as u64, of_others)
         });
         if let Some(packed) = packed {

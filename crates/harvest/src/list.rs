@@ -7,7 +7,7 @@ use super::Entry;
 use super::kind::{Entries, Page};
 use lapidary_catalogue::parse;
 use lapidary_common::described;
-use lapidary_common::description::Published;
+use lapidary_common::description::PartialDate;
 
 described! {
     #[derive(Deserialize)]
@@ -101,7 +101,7 @@ impl Columns {
             language: field(record, self.language),
             identifiers: several(record, self.identifiers),
             published: field(record, self.published)
-                .and_then(|published| Published::of_file(&published)),
+                .and_then(|published| PartialDate::of_file(&published)),
         })
     }
 }

@@ -11,7 +11,7 @@ use super::pages::entries;
 use super::run::{Harvest, ROWS};
 use super::sources::Sources as _;
 use super::web::Download;
-use super::{Entry, HarvestError, Kind, Mark, SourceLimit, Unusable};
+use super::{Entry, HarvestError, Mark, SourceKind, SourceLimit, Unusable};
 use lapidary_store::{BookId, RowChange};
 
 /// How many pages may lead to an entry.
@@ -198,7 +198,7 @@ impl PageListing<'_, '_> {
         depth: u32,
     ) -> Option<SourceLimit> {
         // Paging leads from page to page, so only sites and catalogues are deep.
-        if depth > DEPTH && self.0.source.kind == Kind::Site {
+        if depth > DEPTH && self.0.source.kind == SourceKind::Site {
             Some(SourceLimit::Depth)
         } else if self.0.state.listed >= self.0.source.most {
             Some(SourceLimit::MaxUrls)

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::kind::{Entries, Page};
 use super::{Entry, Mark, Reason, Source};
-use lapidary_common::description::{Description, Published};
+use lapidary_common::description::{Description, PartialDate};
 
 /// The first page of a list.
 pub(super) fn begin(source: &Source, since: Option<&str>) -> Result<Entry, String> {
@@ -150,7 +150,7 @@ fn dublin_core(dc: Node<'_, '_>) -> (Description, Option<String>) {
         identifiers: all("identifier")
             .filter(|identifier| !is_web(identifier))
             .collect(),
-        published: all("date").find_map(|date| Published::of_file(&date)),
+        published: all("date").find_map(|date| PartialDate::of_file(&date)),
     };
     (
         description,
@@ -179,7 +179,7 @@ fn marc(marc: Node<'_, '_>) -> (Description, Option<String>) {
             .find(|code| is_language(code)),
         identifiers: identifiers.filter(|of| !is_web(of)).collect(),
         published: marc_fields(marc, "008")
-            .find_map(|field| Published::of_file(field.text()?.get(7..11)?)),
+            .find_map(|field| PartialDate::of_file(field.text()?.get(7..11)?)),
     };
     let mut links = marc_fields(marc, "856").flat_map(|field| marc_parts(field, "u"));
     (description, links.find(|link| is_web(link)))
@@ -239,11 +239,11 @@ fn child_text<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::super::kind::tests::source;
-    use super::super::{Entry, Kind, Mark};
+    use super::super::{Entry, Mark, SourceKind};
     use super::{Page, begin, entries};
 
     fn read(answer: &str) -> Result<Vec<Entry>, String> {
-        let source = source(Kind::Oai, "http://x.y/oai?metadataPrefix=marc21");
+        let source = source(SourceKind::Oai, "http://x.y/oai?metadataPrefix=marc21");
         let bytes =
             format!("<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\">{answer}</OAI-PMH>");
         let page = Page {
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_harvest_of_a_set_since_a_day() {
-        let mut source = source(Kind::Oai, "http://x.y/oai");
+        let mut source = source(SourceKind::Oai, "http://x.y/oai");
         source.set = Some("a:b c".to_owned());
         let first = begin(&source, Some("2030-01-15T00:00:00Z"))
             .expect("an address")

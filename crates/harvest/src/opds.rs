@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::kind::{Entries, Offers, Page};
 use super::{Entry, Reason};
-use lapidary_common::description::{Description, Published};
+use lapidary_common::description::{Description, PartialDate};
 
 /// How a link to a book's file begins its relation.
 const ACQUISITION: &str = "http://opds-spec.org/acquisition";
@@ -108,7 +108,7 @@ fn atom_description(entry: Node<'_, '_>) -> Description {
         authors: authors.map(|name| name.trim().to_owned()).collect(),
         language: text_of(entry, "language"),
         identifiers: identifiers.map(str::to_owned).collect(),
-        published: text_of(entry, "issued").and_then(|issued| Published::of_file(&issued)),
+        published: text_of(entry, "issued").and_then(|issued| PartialDate::of_file(&issued)),
     }
 }
 
@@ -193,7 +193,7 @@ fn publication(page: &Page<'_>, book: &Value, at: usize) -> Option<Entry> {
         identifiers: several(metadata.get("identifier"))
             .filter_map(words)
             .collect(),
-        published: text("published").and_then(|published| Published::of_file(&published)),
+        published: text("published").and_then(|published| PartialDate::of_file(&published)),
     };
     let Some(address) = offers.best(page) else {
         let name = text("identifier")
@@ -247,11 +247,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::kind::tests::source;
-    use super::super::{Entry, Kind, Reason};
+    use super::super::{Entry, Reason, SourceKind};
     use super::{Page, entries};
 
     fn read(feed: &Value) -> Vec<Entry> {
-        let source = source(Kind::Opds, "https://x.y/opds/");
+        let source = source(SourceKind::Opds, "https://x.y/opds/");
         let bytes = feed.to_string();
         let page = Page {
             source: &source,
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn an_entry_that_leads_to_nothing_is_told() {
         let told = |bytes: &str| -> Vec<(String, Option<Reason>)> {
-            let source = source(Kind::Opds, "https://x.y/opds/");
+            let source = source(SourceKind::Opds, "https://x.y/opds/");
             let page = Page {
                 source: &source,
                 address: "https://x.y/opds",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::kind::{Entries, Page};
-use super::{Entry, Kind, Source, oai};
+use super::{Entry, Source, SourceKind, oai};
 use lapidary_extract::{Limits, Readers};
 
 /// How many entries a worker passes on at a time.
@@ -101,7 +101,7 @@ pub(super) fn entries<'p>(
 }
 
 fn answered(page: &Page<'_>) -> Option<String> {
-    (page.source.kind == Kind::Oai)
+    (page.source.kind == SourceKind::Oai)
         .then(|| oai::answered(page.bytes))
         .flatten()
 }

@@ -149,7 +149,7 @@ fn links(page: &Page<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::kind::tests::source;
-    use super::super::{Entry, Kind};
+    use super::super::{Entry, SourceKind};
     use super::{Page, entries, original};
 
     fn page<'p>(source: &'p super::super::Source, address: &'p str, html: &'p str) -> Page<'p> {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     fn listed(html: &str) -> Vec<String> {
-        let source = source(Kind::Site, "http://x.y/");
+        let source = source(SourceKind::Site, "http://x.y/");
         let page = page(&source, "http://x.y/a/", html);
         let listed = entries(&page)
             .expect("a list")
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_copy_names_its_original() {
-        let source = source(Kind::Site, "http://x.y/");
+        let source = source(SourceKind::Site, "http://x.y/");
         let copy = |html: &str| original(&page(&source, "http://x.y/a?print=1", html)).is_some();
         assert!(copy("<head><link rel='canonical' href='/a'></head><body>"));
         assert!(!copy(

@@ -16,7 +16,7 @@ use url::Url;
 
 use super::kind::Page;
 use super::run::PAGE_BYTES;
-use super::{Gone, HarvestError, Kind};
+use super::{HarvestError, OnMissing, SourceKind};
 use lapidary_catalogue::api::{SourceDefinition, Unless};
 use lapidary_catalogue::{CatalogueError, Editor};
 use lapidary_extract::MainText;
@@ -46,7 +46,7 @@ const ADDRESS_BYTES: usize = 4_000;
 )]
 pub struct Source {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// Its URL, or a path.
     pub address: String,
     /// The library that its books belong to. Different sources can share one.
@@ -79,7 +79,7 @@ pub struct Source {
     pub enough: Option<u64>,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
-    pub gone: Gone,
+    pub gone: OnMissing,
     /// The set of an OAI repository.
     #[serde(default)]
     pub set: Option<String>,
@@ -280,7 +280,7 @@ impl Source {
 
     fn fault_of_address(&self) -> Option<String> {
         let (address, is_web) = (&self.address, self.is_web());
-        let may_be_file = matches!(self.kind, Kind::Folder | Kind::List);
+        let may_be_file = matches!(self.kind, SourceKind::Folder | SourceKind::List);
         if address.len() > ADDRESS_BYTES {
             return Some(format!("the address is longer than {ADDRESS_BYTES} bytes"));
         }
@@ -289,7 +289,7 @@ impl Source {
                 "{address:?} is not an address: give a URL that starts with http:// or https://"
             ));
         }
-        if is_web && self.kind == Kind::Folder {
+        if is_web && self.kind == SourceKind::Folder {
             return Some(format!("{address:?} is not a folder"));
         }
         if may_be_file && !is_web && address.contains("://") {
@@ -301,7 +301,7 @@ impl Source {
     }
 
     fn fault_of_words(&self) -> Option<String> {
-        if self.kind != Kind::Folder && self.contact.is_none() && !self.allow_private {
+        if self.kind != SourceKind::Folder && self.contact.is_none() && !self.allow_private {
             return Some(
                 "a source on the web needs a contact (an e-mail address), so that the owner of the site can write to you"
                     .to_owned(),
@@ -333,7 +333,7 @@ impl Source {
         {
             return Some("the rate must be at least one request in a minute: 0.0167".to_owned());
         }
-        if self.enough.is_some() && self.kind != Kind::Site {
+        if self.enough.is_some() && self.kind != SourceKind::Site {
             return Some("only of a site some new books can be enough".to_owned());
         }
         if self.enough == Some(0) {
@@ -409,10 +409,10 @@ impl Source {
         let path = self.address.as_str();
         let found = fs::metadata(path).map_err(|error| wrong_at(path, error))?;
         match self.kind {
-            Kind::Folder if !found.is_dir() => {
+            SourceKind::Folder if !found.is_dir() => {
                 return Err(wrong_at(path, "it is a file, not a folder"));
             }
-            Kind::Folder => {
+            SourceKind::Folder => {
                 drop(fs::read_dir(path).map_err(|error| wrong_at(path, error))?);
             }
             _ if !found.is_file() => {

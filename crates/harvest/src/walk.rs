@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frontier::QueuedEntry;
 use super::run::Harvest;
-use super::{Entry, HarvestError, Kind, Mark};
+use super::{Entry, HarvestError, Mark, SourceKind};
 
 /// How many addresses must show the numbers, and how many of them may do without.
 const FIRST: usize = 10;
@@ -81,7 +81,7 @@ impl Harvest<'_> {
 
     /// Queues addresses with the numbers around that of a site's book.
     pub(super) fn guess(&mut self, queued: &QueuedEntry) -> Result<(), HarvestError> {
-        if self.source.kind != Kind::Site {
+        if self.source.kind != SourceKind::Site {
             return Ok(());
         }
         let address = &queued.entry.address;

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use lapidary_catalogue::api::{AllowList, AllowLists, ToAllow};
+use lapidary_catalogue::api::{AllowList, AllowLists, NewAllowList};
 use lapidary_catalogue::{Allowable, BookGems, Content};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::{BookId, Table};
@@ -61,7 +61,7 @@ fn no_such_allow_list(name: &BookId) -> OperationError {
 /// Adds or replaces an allow-list. Only administrators can: allow-lists weaken every verdict.
 pub struct PutAllowList;
 
-impl Input for ToAllow {
+impl Input for NewAllowList {
     const IS_LARGE: bool = true;
 
     fn sent_as() -> SentAs {
@@ -77,7 +77,7 @@ impl Input for ToAllow {
 
 impl Operation for PutAllowList {
     type Path = BookId;
-    type Input = ToAllow;
+    type Input = NewAllowList;
     type Answer = Upserted<AllowList>;
     const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::put("/v1/allow-lists/{name:.*}", Needs::Admin)
@@ -97,7 +97,7 @@ impl Operation for PutAllowList {
     fn run(
         session: &Session<'_>,
         name: BookId,
-        mut list: ToAllow,
+        mut list: NewAllowList,
     ) -> Result<Upserted<AllowList>, OperationError> {
         let note = list.note.take();
         let (item, replaced) = session.allow_lists().put(name, allowable(list)?, note)?;
@@ -108,7 +108,7 @@ impl Operation for PutAllowList {
     }
 }
 
-fn allowable(list: ToAllow) -> Result<Allowable, OperationError> {
+fn allowable(list: NewAllowList) -> Result<Allowable, OperationError> {
     let refused = |detail| Err(OperationError::refused(ErrorCode::BadJson, detail));
     let clean = list.clean;
     match (list.text, list.gems, list.book, list.recipe) {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use jiff::Timestamp;
-use lapidary_catalogue::api::Concern::ExpiringCertificate;
+use lapidary_catalogue::api::FindingCode::ExpiringCertificate;
 use lapidary_catalogue::api::{Finding, Findings, History, Period, RecipeList, RecipeStats, Stats};
 use lapidary_catalogue::{SOON, diagnose};
 use lapidary_common::error::ErrorCode;

@@ -17,7 +17,9 @@ use lapidary_catalogue::api::{
 use lapidary_common::count::count;
 use lapidary_common::error::Classified as _;
 use lapidary_extract::MainText;
-use lapidary_harvest::{Credentials, Every, Gone, HarvestError, Kind, Pattern, clear_source};
+use lapidary_harvest::{
+    Credentials, Every, HarvestError, OnMissing, Pattern, SourceKind, clear_source,
+};
 use lapidary_operations::Done;
 use lapidary_operations::PageQuery;
 use lapidary_operations::sources::{
@@ -126,8 +128,8 @@ struct SourceArguments {
     rights: Rights,
     /// What it is: a folder of files, an OPDS catalogue, an OAI-PMH repository, a sitemap, a feed (RSS, Atom, JSON), a site
     /// followed from a page on, or a list of addresses as JSON Lines or CSV
-    #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|kind| kind.parse::<Kind>()))]
-    kind: Kind,
+    #[arg(long, value_parser = PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::as_str)).try_map(|kind| kind.parse::<SourceKind>()))]
+    kind: SourceKind,
     /// Take only books whose addresses contain this. Can be given several times
     #[arg(long, value_name = "TEXT")]
     contains: Vec<String>,
@@ -223,8 +225,8 @@ impl SourceArguments {
     /// Whether it is a file or a folder.
     fn is_at_path(&self) -> bool {
         match self.kind {
-            Kind::Folder => true,
-            Kind::List => self.address != "-" && !self.address.contains("://"),
+            SourceKind::Folder => true,
+            SourceKind::List => self.address != "-" && !self.address.contains("://"),
             _ => false,
         }
     }
@@ -245,9 +247,9 @@ impl SourceArguments {
             allow_private: self.allow_private,
             ignore_robots: self.ignore_robots,
             on_missing: if self.disable_missing {
-                Gone::Disable
+                OnMissing::Disable
             } else {
-                Gone::Keep
+                OnMissing::Keep
             },
             new_books_per_run: self.new_books_per_run,
             oai_set: self.oai_set,

@@ -13,7 +13,7 @@ use lapidary_store::{BookId, BookKey};
 /// What to allow: exactly one of `text`, `gems` and `book`.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ToAllow {
+pub struct NewAllowList {
     /// A text. Its gems are stored; the text itself is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Concern {
+pub enum FindingCode {
     /// The default recipe finds fewer edited copies than `hardened@secret`.
     WeakDefault,
     /// Some books have no gems of the default recipe.
@@ -73,7 +73,7 @@ pub enum Concern {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Finding {
     /// What it is about.
-    pub code: Concern,
+    pub code: FindingCode,
     /// What was found.
     pub detail: String,
     /// Why it matters.

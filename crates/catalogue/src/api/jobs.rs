@@ -23,7 +23,7 @@ pub enum Task {
         recipe: RecipeChoice,
         /// What the gems are computed from.
         #[serde(default)]
-        from: CutFrom,
+        from: ReindexInput,
         /// Whether to drop the previous default recipe at the end.
         #[serde(default)]
         drop_old: bool,
@@ -97,7 +97,7 @@ fn usual_number() -> u32 {
 /// What to compute gems from.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CutFrom {
+pub enum ReindexInput {
     /// The stored folds, or the kept texts of books without one.
     #[default]
     Folds,

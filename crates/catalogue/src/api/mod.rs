@@ -20,7 +20,7 @@ mod sources;
 mod webhooks;
 
 pub use crate::permission::Unless;
-pub use allow::{AllowList, AllowLists, ToAllow};
+pub use allow::{AllowList, AllowLists, NewAllowList};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
     Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries,
@@ -34,12 +34,12 @@ pub use checks::{
 pub use decisions::{
     CheckState, Decision, DecisionPage, EvidenceStats, Filed, KeptText, NewDecision, Ruling,
 };
-pub use doctor::{Concern, Finding, Findings};
+pub use doctor::{Finding, FindingCode, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
-    BackedUp, Compacted, CutFrom, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap,
+    BackedUp, Compacted, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap,
     DuplicateOverlaps, DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs,
-    RecipeChoice, Recut, Reindexed, Task, Verified,
+    RecipeChoice, Recut, ReindexInput, Reindexed, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use me::{Feature, Me, RequestLimits, UsableRecipe};
@@ -49,4 +49,6 @@ pub use sources::{
     Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun,
     SourceRuns, SourceState, SourceTest, Sources,
 };
-pub use webhooks::{Failing, MadeWebhook, Matched, NewWebhook, Webhook, WebhookEvent, Webhooks};
+pub use webhooks::{
+    DeliveryFailure, MadeWebhook, MatchEvent, NewWebhook, Webhook, WebhookEvent, Webhooks,
+};

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::Unless;
 use crate::object;
-use crate::sources::{Gone, Kind, Reason, SourceLimit};
+use crate::sources::{OnMissing, Reason, SourceKind, SourceLimit};
 use lapidary_store::{BookId, Library, Rights, Validity};
 
 /// Where books are, and what becomes of them.
@@ -16,7 +16,7 @@ use lapidary_store::{BookId, Library, Rights, Validity};
 #[serde(deny_unknown_fields)]
 pub struct SourceDefinition {
     /// What it is.
-    pub kind: Kind,
+    pub kind: SourceKind,
     /// A URL; for a folder or a list, also a path on the server, which needs an admin key.
     pub url: String,
     /// The library that its books belong to.
@@ -53,7 +53,7 @@ pub struct SourceDefinition {
     pub ignore_robots: bool,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
-    pub on_missing: Gone,
+    pub on_missing: OnMissing,
     /// Only for a site: once a run has added this many new books, it does not read again what earlier runs have read. If absent, it
     /// reads all pages.
     #[schema(minimum = 1)]
@@ -95,7 +95,7 @@ impl SourceDefinition {
 
     /// A source of this kind, with what it has by default.
     #[must_use]
-    pub fn new(kind: Kind, address: &str, library: Library, rights: Rights) -> Self {
+    pub fn new(kind: SourceKind, address: &str, library: Library, rights: Rights) -> Self {
         Self {
             kind,
             url: address.to_owned(),
@@ -108,7 +108,7 @@ impl SourceDefinition {
             contact: None,
             allow_private: false,
             ignore_robots: false,
-            on_missing: Gone::default(),
+            on_missing: OnMissing::default(),
             new_books_per_run: None,
             oai_set: None,
             credentials: None,
@@ -150,7 +150,7 @@ pub struct SourceChange {
     /// How the owner of a site can reach you.
     contact: Option<String>,
     /// What becomes of books that the source no longer has.
-    on_missing: Option<Gone>,
+    on_missing: Option<OnMissing>,
     /// Refuse a book if the verdict of its check is this, or stricter.
     unless: Option<Unless>,
 }

@@ -30,12 +30,12 @@ pub struct Webhook {
     pub pending_changes: u64,
     /// The current delivery failure, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failing>,
+    pub failure: Option<DeliveryFailure>,
 }
 
 /// Why events are not being delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Failing {
+pub struct DeliveryFailure {
     /// Failed attempts to deliver the next event since the server started.
     pub attempts: u32,
     /// The last error.
@@ -70,12 +70,12 @@ pub struct WebhookEvent {
     /// When the book was added.
     pub timestamp: Timestamp,
     /// The book and its matches.
-    pub data: Matched,
+    pub data: MatchEvent,
 }
 
 /// A book that matches others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Matched {
+pub struct MatchEvent {
     /// The book that was added or replaced.
     pub book: BookRef,
     /// The number of the change in the audit log.

@@ -18,7 +18,7 @@ use super::super::digest::digest_after;
 use super::super::pages::pages;
 use super::job::StoredJob;
 use super::{JobProgress, Task};
-use crate::api::{CutFrom, RecipeChoice, Reindexed};
+use crate::api::{RecipeChoice, ReindexInput, Reindexed};
 use crate::{Catalogue, CatalogueError, Editor};
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{BookKey, BookNo, LateGems, Record, Snapshot, StoreError};
@@ -33,7 +33,7 @@ const NAMED: usize = 5;
 /// How to make a recipe the default.
 pub(super) struct Reindex {
     pub(super) recipe: Recipe,
-    pub(super) from: CutFrom,
+    pub(super) from: ReindexInput,
     /// Whether to drop the previous default recipe at the end.
     pub(super) drop_old: bool,
     /// Whether the recipe becomes the default even if some books cannot get gems of it.
@@ -44,7 +44,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
     pub(super) fn approve_reindex(
         &self,
         recipe: &Recipe,
-        from: CutFrom,
+        from: ReindexInput,
         drop_old: bool,
         allow_missing: bool,
     ) -> Result<(), CatalogueError> {
@@ -57,9 +57,9 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         }
         let wrong = if allow_missing && drop_old {
             "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old"
-        } else if allow_missing && from == CutFrom::Sources {
+        } else if allow_missing && from == ReindexInput::Sources {
             "allow_missing requires folds; with sources, the job waits for the missing texts"
-        } else if recipe.is_signature() && from == CutFrom::Folds {
+        } else if recipe.is_signature() && from == ReindexInput::Folds {
             "a signature is computed from texts, not from folds; use sources"
         } else {
             return Ok(());
@@ -144,8 +144,8 @@ impl Jobs<Editor<'_>> {
         let (mut done, mut book) = (job.job.done, job.checkpoint.book);
         loop {
             let cut = match from {
-                CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
-                CutFrom::Sources => 0,
+                ReindexInput::Folds => self.cut_folds(recipe, &mut done, book, work)?,
+                ReindexInput::Sources => 0,
             };
             let state = RecipeState::Default {
                 anyway: allow_missing,
@@ -158,10 +158,10 @@ impl Jobs<Editor<'_>> {
             work.step(total.saturating_sub(without), total)?;
             match from {
                 _ if without == 0 || allow_missing => return Ok(without),
-                CutFrom::Sources => sleep(WAIT),
+                ReindexInput::Sources => sleep(WAIT),
                 // Books prepared before the recipe was added may have been written behind this pass.
-                CutFrom::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
-                CutFrom::Folds => return Err(self.not_all(recipe, without)?),
+                ReindexInput::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
+                ReindexInput::Folds => return Err(self.not_all(recipe, without)?),
             }
         }
     }
@@ -223,7 +223,7 @@ impl Jobs<Editor<'_>> {
         for task in self.0.jobs.running() {
             let Task::Reindex {
                 recipe: RecipeChoice::Defined(recipe),
-                from: CutFrom::Sources,
+                from: ReindexInput::Sources,
                 ..
             } = task
             else {

@@ -2,7 +2,7 @@
 
 use super::OnixElement;
 use super::territory::{Area, Holds, Territory};
-use lapidary_common::description::{Description, Published};
+use lapidary_common::description::{Description, PartialDate};
 use lapidary_common::isbn::Isbn;
 use lapidary_store::Rights;
 
@@ -227,7 +227,7 @@ fn language(described: &OnixElement) -> Option<String> {
 }
 
 /// When the work was first published, or else this product (list 163: 11, 01).
-fn publication(published: &OnixElement) -> Option<Published> {
+fn publication(published: &OnixElement) -> Option<PartialDate> {
     ["11", "01"].iter().find_map(|role| {
         let date = published
             .all("PublishingDate")

@@ -20,7 +20,7 @@ use self::delivery::{Sender, Undelivered, addresses, new_secret};
 use super::add::StoredBook;
 use super::settings::put;
 use super::{Catalogue, CatalogueError, CheckOptions, Editor};
-use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
+use crate::api::{BookRef, DeliveryFailure, MadeWebhook, MatchEvent, Webhook, WebhookEvent};
 use crate::metrics::METRICS;
 use lapidary_store::{
     Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table,
@@ -58,7 +58,7 @@ pub(super) struct LocalWebhooks {
 /// A webhook waiting after a failure.
 struct Pause {
     until: Instant,
-    failing: Failing,
+    failing: DeliveryFailure,
 }
 
 /// Delivers events: all webhooks of a store are served by one process, which knows those that fail.
@@ -265,7 +265,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             .report_of(snapshot, number, &record, &options)?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
             let book = BookRef::on(report.day, record);
-            let data = Matched {
+            let data = MatchEvent {
                 book,
                 change: entry.number,
                 report,
@@ -312,7 +312,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             library.clone(),
             Pause {
                 until: Instant::now() + wait,
-                failing: Failing { attempts, error },
+                failing: DeliveryFailure { attempts, error },
             },
         );
         false

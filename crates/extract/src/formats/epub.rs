@@ -13,7 +13,7 @@ use crate::limits::Budget;
 use crate::prose::{Prose, phrase};
 use crate::xml::{self, Visitor, attribute};
 use crate::{ExtractError, Extracted, Format, headings};
-use lapidary_common::description::{Description, Published};
+use lapidary_common::description::{Description, PartialDate};
 
 const CONTAINER: &str = "META-INF/container.xml";
 const ENCRYPTION: &str = "META-INF/encryption.xml";
@@ -220,7 +220,7 @@ impl Visitor for Package {
             "language" if self.metadata.language.is_none() => self.metadata.language = Some(value),
             "identifier" => self.metadata.identifiers.push(value),
             "date" if self.metadata.published.is_none() && !self.is_of_file => {
-                self.metadata.published = Published::of_file(&value);
+                self.metadata.published = PartialDate::of_file(&value);
             }
             _ => {}
         }

@@ -8,7 +8,7 @@ use crate::limits::Budget;
 use crate::prose::{Prose, phrase};
 use crate::xml::{self, Visitor, attribute};
 use crate::{ExtractError, Extracted, Format};
-use lapidary_common::description::{Description, Published};
+use lapidary_common::description::{Description, PartialDate};
 
 /// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["v", "br", "td", "th"];
@@ -38,7 +38,7 @@ struct Fb2Reader {
     name: Vec<String>,
     captured: String,
     /// The date being read, as its attribute says.
-    date: Option<Published>,
+    date: Option<PartialDate>,
 }
 
 /// What there is to know of it.
@@ -117,10 +117,10 @@ impl Fb2Reader {
             "isbn" => self.metadata.identifiers.push(value),
             // When it was written goes before when this edition was printed; the date of the file says neither.
             "date" if self.is_in("title-info") => {
-                self.metadata.published = self.date.take().or_else(|| Published::of_file(&value));
+                self.metadata.published = self.date.take().or_else(|| PartialDate::of_file(&value));
             }
             "year" if self.metadata.published.is_none() => {
-                self.metadata.published = Published::of_file(&value);
+                self.metadata.published = PartialDate::of_file(&value);
             }
             "first-name" | "middle-name" | "last-name"
                 if self.is_in("title-info") && self.is_in("author") =>
@@ -138,7 +138,7 @@ impl Visitor for Fb2Reader {
         self.captured.clear();
         if self.is_outside() {
             if name == "date" {
-                self.date = attribute(tag, "value").and_then(|value| Published::of_file(&value));
+                self.date = attribute(tag, "value").and_then(|value| PartialDate::of_file(&value));
             }
             return;
         }
