@@ -14,13 +14,13 @@ use super::layout::{
     Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{Amendment, AuditPage, Record, Report, ToAllow};
+use lapidary_catalogue::api::{Amendment, AuditPage, BookRef, Record, Report, ToAllow};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
 use lapidary_operations::audit::ShowAudit;
 use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
-use lapidary_report::{Outcome, PageTexts, clean, report_part, why_not_checked};
+use lapidary_report::{CheckedReport, Outcome, PageTexts, clean, report_part, why_not_checked};
 use lapidary_store::{Rights, Standing, Validity};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -292,15 +292,23 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
     let nothing = nothing_shared(language, &report);
+    let (is_admin, own) = (visitor.is_admin(), library.clone());
     let part = web::block(move || {
-        report_part(
-            language,
-            &name,
-            &report,
+        let checked = CheckedReport {
+            name: &name,
+            report: &report,
             bytes,
-            &PageTexts::default(),
-            Timestamp::now(),
-        )
+            texts: &PageTexts::default(),
+            when: Timestamp::now(),
+            standing: None,
+            in_console: true,
+            book_page: &|found| {
+                let BookRef { library, id, .. } = &found.book;
+                let is_seen = is_admin || *library == own;
+                is_seen.then(|| path("/console/books", [library, id]))
+            },
+        };
+        report_part(language, &checked)
     })
     .await;
     let title = record

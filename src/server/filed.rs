@@ -18,13 +18,16 @@ use super::texts::{COPIES, fits};
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
 use lapidary_catalogue::api::{Decision, Filed};
-use lapidary_catalogue::{CatalogueError, CheckedText, is_evidence};
+use lapidary_catalogue::{CatalogueError, CheckedText, SoughtDecisions, is_evidence};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Whole;
 use lapidary_operations::Session;
 use lapidary_operations::decisions::ShowDecision;
 
 const PATH: &str = "/v1/decisions/{decision}/page";
+const PASSAGES: &str = "/v1/decisions/{decision}/passages";
+/// How many entries about a text are searched for the last decision.
+const MOST_DECISIONS: usize = 1_000;
 /// The most memory that the headings of a text take.
 const HEADINGS: usize = 4 << 20;
 
@@ -37,6 +40,10 @@ pub(super) fn calls() -> Vec<Call> {
                  is kept; that the text was read is then in the audit log.",
             )
             .answers(200, "The page", [text("text/html")]),
+        Call::new(Get, PASSAGES, Needs::Check, passages)
+            .named("filed_passages", "List the passages of a filed check")
+            .about("One a line, with their words while the checked text is kept.")
+            .answers(200, "The passages", [text("text/csv")]),
         Call::new(Post, PATH, Needs::Check, sent_again)
             .named(
                 "filed_page_of_text",
@@ -54,7 +61,13 @@ pub(super) fn calls() -> Vec<Call> {
 async fn kept(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     is_work_of(Lane::Heavy);
     let room = state.memory.room();
-    show(request, state, TextOfCheck::Kept(room)).await
+    show(request, state, TextOfCheck::Kept(room), Shape::Page).await
+}
+
+async fn passages(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
+    is_work_of(Lane::Heavy);
+    let room = state.memory.room();
+    show(request, state, TextOfCheck::Kept(room), Shape::Passages).await
 }
 
 async fn sent_again(
@@ -70,13 +83,14 @@ async fn sent_again(
             "this call takes the text or the file that was checked, not JSON",
         ));
     };
-    show(request, state, TextOfCheck::Sent(raw)).await
+    show(request, state, TextOfCheck::Sent(raw), Shape::Page).await
 }
 
 async fn show(
     request: HttpRequest,
     state: Data<ServerState>,
     text: TextOfCheck,
+    shape: Shape,
 ) -> Result<HttpResponse, Problem> {
     let id = path::<ShowDecision>(&request)?;
     let libraries = Visible::to(&request);
@@ -87,10 +101,12 @@ async fn show(
         let session = Session::new(catalogue, actor, libraries, &**host);
         let entry = session.decisions().get(&id, session.viewer())?;
         let (checked, mut room) = text.of(&session, &entry)?;
+        let last = last_decision(&session, &entry)?;
         let Decision {
             created_at: at,
             name,
             filed,
+            state,
             ..
         } = entry;
         let Some(Filed {
@@ -114,12 +130,35 @@ async fn show(
             books: Some(&books),
             bytes: text.map(|text| text.len() as u64).or(bytes),
             at,
+            standing: state.map(|state| (state, last)),
             is_of_sender: false,
         };
-        let page = page.render(catalogue, report, shown, &mut room)?;
-        Ok(Answer::page(page).in_language(language))
+        let answer = match shape {
+            Shape::Page => Answer::page(page.render(catalogue, report, shown, &mut room)?),
+            Shape::Passages => Answer::csv(page.passages(catalogue, report, &shown, &mut room)?),
+        };
+        Ok(answer.in_language(language))
     })
     .await
+}
+
+/// The last decision about a filed check.
+fn last_decision(session: &Session<'_>, check: &Decision) -> Result<Option<Decision>, Problem> {
+    let sought = SoughtDecisions {
+        digest: Some(check.digest.clone()),
+        ..SoughtDecisions::default()
+    };
+    let decisions = session.decisions();
+    let page = decisions.page(&sought, session.viewer(), None, MOST_DECISIONS)?;
+    let mut latest = page.decisions.into_iter().rev();
+    Ok(latest.find(|one| one.check == check.id && one.id != check.id))
+}
+
+/// How a filed check is shown.
+#[derive(Clone, Copy)]
+enum Shape {
+    Page,
+    Passages,
 }
 
 /// Where the text of a filed check is.

@@ -294,6 +294,7 @@ impl Visible {
 fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
     let mut told = request.extensions_mut();
     told.insert(Guest::Key(key.id.clone()));
+    told.insert(key.role);
     if matches!(needs, Needs::Ingest | Needs::AnyIngest | Needs::Check) {
         told.insert(Visible(
             (key.role != Role::Admin).then(|| key.libraries.clone()),
