@@ -100,46 +100,60 @@ async fn show(
     work_shared(&state, move |catalogue, actor| {
         let session = Session::new(catalogue, actor, libraries, &**host);
         let entry = session.decisions().get(&id, session.viewer())?;
-        let (checked, mut room) = text.of(&session, &entry)?;
+        let checked = text.of(&session, &entry)?;
         let last = last_decision(&session, &entry)?;
-        let Decision {
-            created_at: at,
-            name,
-            filed,
-            state,
-            ..
-        } = entry;
-        let Some(Filed {
-            mut report,
-            book_digests: books,
-            bytes,
-            ..
-        }) = filed
-        else {
-            return Err(CatalogueError::NoSuchDecision(id).into());
-        };
-        let headings = checked
-            .as_ref()
-            .map_or(&[][..], |checked| &checked.headings);
-        let text = checked.as_ref().map(|checked| checked.text.as_str());
-        report.locate_in(text, headings);
-        let shown = ShownReport {
-            name,
-            text,
-            headings,
-            books: Some(&books),
-            bytes: text.map(|text| text.len() as u64).or(bytes),
-            at,
-            standing: state.map(|state| (state, last)),
-            is_of_sender: false,
-        };
-        let answer = match shape {
-            Shape::Page => Answer::page(page.render(catalogue, report, shown, &mut room)?),
-            Shape::Passages => Answer::csv(page.passages(catalogue, report, &shown, &mut room)?),
-        };
+        let answer = shown(&session, entry, last, checked, &page, shape)?;
         Ok(answer.in_language(language))
     })
     .await
+}
+
+/// A filed check with the last decision about it, and its text as far as it is there.
+fn shown(
+    session: &Session<'_>,
+    entry: Decision,
+    last: Option<Decision>,
+    (checked, mut room): (Option<CheckedText>, Room),
+    page: &ReportPage,
+    shape: Shape,
+) -> Result<Answer, Problem> {
+    let Decision {
+        id,
+        created_at: at,
+        name,
+        filed,
+        state,
+        ..
+    } = entry;
+    let Some(Filed {
+        mut report,
+        book_digests: books,
+        bytes,
+        ..
+    }) = filed
+    else {
+        return Err(CatalogueError::NoSuchDecision(id).into());
+    };
+    let headings = checked
+        .as_ref()
+        .map_or(&[][..], |checked| &checked.headings);
+    let text = checked.as_ref().map(|checked| checked.text.as_str());
+    report.locate_in(text, headings);
+    let shown = ShownReport {
+        name,
+        text,
+        headings,
+        books: Some(&books),
+        bytes: text.map(|text| text.len() as u64).or(bytes),
+        at,
+        standing: state.map(|state| (state, last)),
+        is_of_sender: false,
+    };
+    let catalogue = session.catalogue;
+    Ok(match shape {
+        Shape::Page => Answer::page(page.render(catalogue, report, shown, &mut room)?),
+        Shape::Passages => Answer::csv(page.passages(catalogue, report, &shown, &mut room)?),
+    })
 }
 
 /// The last decision about a filed check.

@@ -76,9 +76,10 @@ fn a_novel_is_one_screen_that_opens() {
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let words = plain(words.as_str().expect("a text"));
     for part in copied().1 {
-        let (_, whole_words) = part.split_once(' ').expect("words");
-        let (whole_words, _) = whole_words.rsplit_once(' ').expect("words");
-        assert!(words.contains(&plain(whole_words)), "{whole_words}");
+        // Where a passage begins and ends is not for the page to say.
+        let part: Vec<&str> = part.split_whitespace().collect();
+        let middle = part[part.len() / 3..part.len() * 2 / 3].join(" ");
+        assert!(words.contains(&middle), "{middle}");
     }
 
     // The verdict stays in view.
@@ -123,6 +124,7 @@ fn a_page_by_itself_opens_without_scripts() {
     browser.press(&format!("{TAB}{TAB}{ENTER}"));
     browser.find("details[open] > #passage-5");
     // The map is magnified.
+    browser.js("scrollTo(0, 0)");
     let wide =
         "const map = document.querySelector('.scroller'); return map.scrollWidth / map.clientWidth";
     assert_eq!(browser.js(wide), 1);

@@ -63,8 +63,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, see: impl Fn(&[u8])) {
 /// All but the headline, whose share is counted in gems or in bytes, and the signs of disguise.
 const STATED: &str =
     "return [...document.querySelectorAll('.report .work')].map((one) => one.innerText)";
-const PASSAGES: &str =
-    "return [...document.querySelectorAll('.report td[dir]')].map((one) => one.textContent)";
+const PASSAGES: &str = "return [...document.querySelectorAll('.report td[dir]')].map((one) => one.textContent.replace(/\\s+/g, ' '))";
 
 fn add(server: &Server, text: &str) {
     let book = json!({ "rights": "protected", "title": "A lighthouse", "text": text });

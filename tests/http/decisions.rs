@@ -360,6 +360,9 @@ fn matches_of(page: Answer) -> String {
     assert_eq!(page.status, 200, "{page:?}");
     let page = String::from_utf8(page.body).unwrap();
     let (_, matches) = page.split_once("<section id=\"works\">").expect("a match");
+    let (matches, _) = matches
+        .split_once("<details id=\"method\"")
+        .expect("a method");
     matches.to_owned()
 }
 

@@ -131,8 +131,10 @@ fn head(language: Language, checked: &CheckedReport<'_>, works: &[Work<'_>]) -> 
             }
             @if let Some(last) = listed.filter(|_| checked.in_console) {
                 p class="ways" {
-                    a href={"#passage-" (last)} accesskey="k" data-step="-1" { "↑ " (language.previous_passage()) }
-                    a href="#passage-1" accesskey="j" data-step="1" { "↓ " (language.next_passage()) }
+                    a href={"#passage-" (last)} accesskey="k" data-step="-1" aria-label=(language.previous_passage())
+                        title=(language.previous_passage()) { "↑" }
+                    a href="#passage-1" accesskey="j" data-step="1" aria-label=(language.next_passage())
+                        title=(language.next_passage()) { "↓" }
                 }
             }
         }
@@ -169,7 +171,7 @@ fn contents(language: Language, report: &Report, works: &[Work<'_>], has_parts: 
             @if has_parts { a href="#map" { (language.head_map()) } }
             @if has_signs(language, report) { a href="#disguise" { (language.head_disguise()) } }
             @for work in works.iter().take(SHORT) {
-                a href={"#work-" (work.number)} { (chip(work)) " " (work.title(language)) }
+                a href={"#work-" (work.number)} { (chip(work)) " " (work.title()) }
             }
             @if works.len() > SHORT { a href="#works" { (language.more_works((works.len() - SHORT) as u64)) } }
             @if has_parts { a href="#passages" { (language.head_passages()) } }
@@ -284,8 +286,8 @@ fn edition(language: Language, checked: &CheckedReport<'_>, found: &Match) -> Ma
     html! {
         h3 {
             @match (checked.book_page)(found) {
-                Some(page) => a href=(page) { (title(language, found)) },
-                None => (title(language, found)),
+                Some(page) => a href=(page) { (title(found)) },
+                None => (title(found)),
             }
         }
         p class="quiet" {

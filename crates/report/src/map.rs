@@ -26,7 +26,7 @@ pub(super) fn map(language: Language, works: &[Work<'_>], text: &TextLength) -> 
             (zoom(language))
             div class="lanes" {
                 ol {
-                    @for work in own { li { a href={"#work-" (work.number)} { (label(language, work)) } } }
+                    @for work in own { li { a href={"#work-" (work.number)} { (label(work)) } } }
                     @if !rest.is_empty() { li { a href="#works" { (language.more_works(rest.len() as u64)) } } }
                 }
                 div class="scroller" tabindex="0" role="region" aria-label=(language.map_shows()) {
@@ -44,8 +44,8 @@ pub(super) fn map(language: Language, works: &[Work<'_>], text: &TextLength) -> 
 }
 
 /// The letter and the title of a work.
-fn label(language: Language, work: &Work<'_>) -> Markup {
-    html! { (chip(work)) span { (work.title(language)) } }
+fn label(work: &Work<'_>) -> Markup {
+    html! { (chip(work)) span { (work.title()) } }
 }
 
 /// The letter of a work, in its colour.
@@ -91,11 +91,7 @@ fn part_of(language: Language, work: &Work<'_>, part: &Part<'_>, text: &TextLeng
         return drawn;
     };
     let place = part.located(text).map(|at| located(language, &at));
-    let label = language.map_part(
-        &work.title(language),
-        number as u64,
-        &place.unwrap_or_default(),
-    );
+    let label = language.map_part(&work.title(), number as u64, &place.unwrap_or_default());
     html! {
         a href={"#passage-" (number)} aria-label=(label) { title { (label) } (drawn) }
     }

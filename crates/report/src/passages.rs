@@ -98,7 +98,7 @@ pub(super) fn of_works(
     let (listed, rooms) = (lengths.len(), rooms(&lengths));
     html! {
         @for work in works.iter().filter(|work| !work.parts.is_empty()) {
-            @if works.len() > 1 { h3 { (chip(work)) " " (work.title(language)) } }
+            @if works.len() > 1 { h3 { (chip(work)) " " (work.title()) } }
             @for part in &work.parts {
                 @if let Some((number, room)) = part.number.and_then(|at| Some((at, *rooms.get(at - 1)?))) {
                     (ListedPassage {

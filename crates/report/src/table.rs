@@ -57,7 +57,7 @@ fn cells(
     let [words, words_in_book] = words_of(part, texts);
     [
         part.number.unwrap_or(work.number).to_string(),
-        title(language, part.edition),
+        title(part.edition),
         clean(&book.library),
         rights(language, book.rights),
         in_text.map_or_else(String::new, |at| located(language, &at)),

@@ -9,7 +9,6 @@ use super::words::counted;
 use lapidary_catalogue::api::{Match, Report};
 use lapidary_checking::{Passage, Span};
 use lapidary_extract::position::Located;
-use lapidary_language::Language;
 
 /// The most parts that a page lists, the longest; the map shows all.
 const LISTED: usize = 500;
@@ -155,9 +154,9 @@ impl<'a> Work<'a> {
         self.parts.extend(new);
     }
 
-    /// Its title, or what stands for it.
-    pub(super) fn title(&self, language: Language) -> String {
-        title(language, self.best)
+    /// The title of the edition that stands for it.
+    pub(super) fn title(&self) -> String {
+        title(self.best)
     }
 
     /// The letter that tells it from others without colour, or its number.
@@ -178,12 +177,12 @@ fn forbids(found: &Match) -> bool {
     found.decides() && found.book.rights.forbids()
 }
 
-/// The title of a book, or what stands for it.
-pub(super) fn title(language: Language, found: &Match) -> String {
+/// The title of a book, or its id if it has none.
+pub(super) fn title(found: &Match) -> String {
     let title = found.book.title.as_deref().map(clean);
     title
         .filter(|title| !title.trim().is_empty())
-        .unwrap_or_else(|| language.no_title())
+        .unwrap_or_else(|| clean(&found.book.id))
 }
 
 fn likenesses(found: &Match, is_compared: bool) -> impl Iterator<Item = PartLikeness<'_>> {

@@ -179,8 +179,7 @@
       const [from, to] = [places[first]?.start, places[end - 1]?.end];
       const passage = await bytes.slice(start + from, start + Math.min(to, from + LONGEST)).text();
       cell.textContent = passage.replace(/\ufffd$/, '').replace(/[^\P{Cf}\u00ad]/gu, '·') + (to > from + LONGEST ? ' …' : '');
-      const start = cell.closest('.passage').querySelector('.start');
-      if (start) start.textContent = cell.textContent.slice(0, 300);
+      cell.closest('.passage').querySelector('.start').textContent = cell.textContent.slice(0, 300);
     }
   };
 
