@@ -193,7 +193,10 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
     html! {
         div class="buttons" {
             button type="button" data-print { (language.c_print()) }
-            @if let Some(id) = filed { a class="button" href=(path("/console/checks", [id])) { (language.c_link()) } }
+            @if let Some(id) = filed {
+                a class="button" href=(path("/console/checks", [id])) { (language.c_link()) }
+                (exports(language, id))
+            }
         }
         @if let Some(id) = filed { (deciding(visitor, id, &[], None)) }
         @else { p class="quiet" { (language.c_not_filed()) } }
@@ -305,13 +308,18 @@ async fn delete_text(visitor: Visitor, id: Path<String>) -> Result<HttpResponse,
     Ok(see_other(&path("/console/checks", [&id])))
 }
 
-/// The files of a filed report, and what they are called.
-fn exports(language: Language) -> [(&'static str, String); 3] {
-    [
+/// Links to the files of a filed report.
+fn exports(language: Language, id: &str) -> Markup {
+    let files = [
         ("report.html", language.c_export_page()),
         ("passages.csv", language.c_export_passages()),
         ("report.json", language.c_export_json()),
-    ]
+    ];
+    html! {
+        @for (file, name) in files {
+            a class="button" download href=(path("/console/checks", [id, file])) { (name) }
+        }
+    }
 }
 
 /// A filed report as a file.
@@ -369,9 +377,7 @@ async fn show_filed(
             p class="quiet" { (language.c_filed_by(&clean(&entry.actor))) " " (time(entry.created_at)) "." }
             div class="buttons" {
                 button type="button" data-print { (language.c_print()) }
-                @for (file, name) in exports(language) {
-                    a class="button" download href=(path("/console/checks", [&entry.id, file])) { (name) }
-                }
+                (exports(language, &entry.id))
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
             (evidence(visitor, entry))

@@ -49,7 +49,7 @@
     const all = [...document.querySelectorAll('.report .passage')];
     const at = all.indexOf(passage);
     const step = Number(link.dataset.step);
-    const linked = document.getElementById(link.hash.slice(1))?.closest('.passage');
+    const linked = document.getElementById(link.getAttribute('href').slice(1))?.closest('.passage');
     open((step && at >= 0 ? all[at + step] : linked) ?? linked);
   });
 
