@@ -303,7 +303,6 @@ head_note = Note
 text_not_kept = The text was not kept with this report.
 head_method = Method
 head_disguised_words = Disguised words
-head_hidden = Hidden words
 head_gems = Gems
 head_in_text = In the text
 head_in_book = In the book

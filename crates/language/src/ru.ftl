@@ -280,7 +280,6 @@ head_note = Примечание
 text_not_kept = Текст не сохранён вместе с отчётом.
 head_method = Методика
 head_disguised_words = Замаскированные слова
-head_hidden = Скрытые слова
 head_gems = Отпечатки
 head_in_text = В тексте
 head_in_book = В книге

@@ -222,7 +222,7 @@ c_from_day = Rights valid from
 c_until_day = Rights valid until
 c_save = Save
 c_shares = What it shares with others
-c_shares_lead = The book is checked against all others, by its gems.
+c_shares_lead = The book is checked against all others, by the fingerprints of its passages.
 c_shares_nothing = It shares nothing with other books.
 c_history = History
 
