@@ -175,6 +175,12 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             [401, 404, 404, 403, 404],
         ),
         (
+            "GET",
+            "/v1/decisions/0/passages",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
+        (
             "POST",
             "/v1/decisions/0/page",
             json!({}),

@@ -656,6 +656,14 @@ fn no_key_sees_the_decisions_of_others() {
     let all = |client: &Client| (show(client).0, send(client).0, delete(client));
     assert_eq!(all(&other), (404, 404, 404));
     assert_eq!(all(&attacker), (403, 403, 403));
+    let table = |client: &Client| {
+        let passages = format!("{path}/passages");
+        client.call("GET", &passages, "text/plain", "").0
+    };
+    assert_eq!(
+        (table(&other), table(&attacker), table(&checker)),
+        (404, 403, 200)
+    );
     let text = text_of(0);
     let word = text[4_000..].split_whitespace().nth(1).expect("a word");
     let (status, shown) = show(&checker);

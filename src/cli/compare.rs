@@ -26,8 +26,8 @@ use super::text::whole;
 /// long stretches, or repeat a few words for ever, are compared with limited effort; then the figure is a lower bound, and `lower_bound`
 /// is true in JSON.
 ///
-/// The page of `--html` shows the passages next to each other, longest first. What differs is marked, and so is what is only spelled
-/// differently; a dot stands for an invisible character. It shows up to 20,000 bytes of each passage, and about 1 MB in all.
+/// The page of `--html` shows the passages next to each other. What differs is marked, and so is what is only spelled differently; a dot
+/// stands for an invisible character. It shows about 1 MB of passages in all; beyond, the longest are cut.
 ///
 /// A text is looked up by more gems than a book has, so B compared with A may have a few gems more or less in common.
 #[derive(Args)]

@@ -17,6 +17,7 @@ use zip::read::ZipFile;
 
 use super::layout;
 use lapidary_language::Language;
+use lapidary_report::TOKENS;
 
 /// A file that pages load.
 pub(super) struct Asset {
@@ -49,12 +50,13 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const MODULE: &str = "application/wasm";
 /// The npm package as browsers load it; `make console-gems` writes it.
 const GEMS: &[u8] = include_bytes!("assets/gems.zip");
+const CONSOLE: &str = include_str!("assets/console.css");
 /// A Worker has a policy of its own. It runs WebAssembly, which no page does, and loads it from here.
 const WORKER_POLICY: &str =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 
 pub(super) static STYLE: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("console.css", CSS, include_str!("assets/console.css")));
+    LazyLock::new(|| Asset::new("console.css", CSS, [TOKENS, CONSOLE].concat()));
 pub(super) static HTMX: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("htmx.js", SCRIPT, include_str!("assets/htmx.min.js")));
 pub(super) static OWN: LazyLock<Asset> =

@@ -14,13 +14,13 @@ use super::layout::{
     Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{Amendment, AuditPage, NewAllowList, Record, Report};
+use lapidary_catalogue::api::{Amendment, AuditPage, BookRef, NewAllowList, Record, Report};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
 use lapidary_operations::audit::ShowAudit;
 use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
-use lapidary_report::{Outcome, PageTexts, clean, report_part, why_not_checked};
+use lapidary_report::{CheckedReport, Outcome, PageTexts, clean, report_part, why_not_checked};
 use lapidary_store::{Rights, Standing, Validity};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -282,6 +282,31 @@ fn nothing_shared(language: Language, report: &Report) -> Option<Markup> {
     })
 }
 
+/// The report on what a book shares with others. `only`: the library whose books the reader may open, if not all.
+fn shared_part(
+    language: Language,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+    only: Option<&str>,
+) -> Markup {
+    let checked = CheckedReport {
+        name,
+        report,
+        bytes,
+        texts: &PageTexts::default(),
+        when: Timestamp::now(),
+        standing: None,
+        in_console: true,
+        book_page: &|found| {
+            let BookRef { library, id, .. } = &found.book;
+            let is_opened = only.is_none_or(|only| only == library);
+            is_opened.then(|| path("/console/books", [library, id]))
+        },
+    };
+    report_part(language, &checked)
+}
+
 /// What the book shares with others.
 async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
@@ -290,23 +315,13 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     let record = visitor.call::<ShowBook>(book, ()).await?;
     let report = visitor.call::<ShowMatches>(book, ()).await?;
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
-    let name = format!("{library}/{id}");
+    let title = record.description.title;
+    let title = title.unwrap_or_else(|| language.no_title());
     let nothing = nothing_shared(language, &report);
-    let part = web::block(move || {
-        report_part(
-            language,
-            &name,
-            &report,
-            bytes,
-            &PageTexts::default(),
-            Timestamp::now(),
-        )
-    })
-    .await;
-    let title = record
-        .description
-        .title
-        .unwrap_or_else(|| language.no_title());
+    let (name, own) = (title.clone(), library.clone());
+    let only = (!visitor.is_admin()).then_some(own);
+    let part =
+        web::block(move || shared_part(language, &name, &report, bytes, only.as_deref())).await;
     let page = HtmlPage::new(Here::Catalogue, title, language.c_shares_lead()).with_report();
     Ok(page.show(
         &visitor,

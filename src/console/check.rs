@@ -1,7 +1,10 @@
 //! Checks of texts and files, and the reports on them.
 
 use actix_web::http::Method;
-use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
 use actix_web::web::{self, Form, Path, Payload, Query, ServiceConfig};
 use actix_web::{HttpMessage as _, HttpRequest, HttpResponse};
 use maud::{Markup, PreEscaped, html};
@@ -14,9 +17,10 @@ use super::layout::{
 };
 use super::visitor::{ApiAnswer, ApiCall, PageFailure, Visitor, path};
 use lapidary_catalogue::api::{Decision, NewDecision, Report, Ruling};
+use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
-use lapidary_report::{Outcome, clean, why_not_checked};
+use lapidary_report::{Outcome, Standing, clean, ruling, standing_of, why_not_checked};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
@@ -33,6 +37,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     .route("/checks/{id}", web::get().to(filed))
     .route("/checks/{id}", web::post().to(decide))
     .route("/checks/{id}/attach", web::post().to(attach))
+    .route("/checks/{id}/{file}", web::get().to(export))
     .route("/checks/{id}/delete-text", web::post().to(delete_text));
 }
 
@@ -188,7 +193,10 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
     html! {
         div class="buttons" {
             button type="button" data-print { (language.c_print()) }
-            @if let Some(id) = filed { a class="button" href=(path("/console/checks", [id])) { (language.c_link()) } }
+            @if let Some(id) = filed {
+                a class="button" href=(path("/console/checks", [id])) { (language.c_link()) }
+                (exports(language, id))
+            }
         }
         @if let Some(id) = filed { (deciding(visitor, id, &[], None)) }
         @else { p class="quiet" { (language.c_not_filed()) } }
@@ -241,16 +249,6 @@ fn ruling_fields(language: Language) -> Markup {
             button type="submit" class="main" accesskey="s" { (language.c_record()) }
             small class="quiet" { (language.c_access_keys()) }
         }
-    }
-}
-
-/// What an entry says, in words.
-pub(super) fn ruling(language: Language, ruling: Ruling) -> String {
-    match ruling {
-        Ruling::Checked => language.c_checked(),
-        Ruling::Accepted => language.c_accepted(),
-        Ruling::Refused => language.c_refused(),
-        Ruling::Appealed => language.c_appealed(),
     }
 }
 
@@ -310,6 +308,47 @@ async fn delete_text(visitor: Visitor, id: Path<String>) -> Result<HttpResponse,
     Ok(see_other(&path("/console/checks", [&id])))
 }
 
+/// Links to the files of a filed report.
+fn exports(language: Language, id: &str) -> Markup {
+    let files = [
+        ("report.html", language.c_export_page()),
+        ("passages.csv", language.c_export_passages()),
+        ("report.json", language.c_export_json()),
+    ];
+    html! {
+        @for (file, name) in files {
+            a class="button" download href=(path("/console/checks", [id, file])) { (name) }
+        }
+    }
+}
+
+/// A filed report as a file.
+async fn export(
+    visitor: Visitor,
+    asked: Path<(String, String)>,
+) -> Result<HttpResponse, PageFailure> {
+    let (id, file) = &*asked;
+    let entry = path("/v1/decisions", [id]);
+    let (call, kind) = match file.as_str() {
+        "report.html" => (entry + "/page", "text/html; charset=utf-8"),
+        "passages.csv" => (entry + "/passages", "text/csv; charset=utf-8"),
+        "report.json" => (entry, "application/json"),
+        _ => return Err(visitor.problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, "")),
+    };
+    let ApiAnswer { body, .. } = visitor.perform(ApiCall::new(Method::GET, &call)).await?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let body = visitor.inside().body(body);
+    Ok(HttpResponse::Ok()
+        .content_type(kind)
+        .insert_header((
+            CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{file}\""),
+        ))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(body.map_err(|problem| visitor.failed(problem))?))
+}
+
 fn page_of(id: &str) -> String {
     path("/v1/decisions", [id]) + "/page"
 }
@@ -338,6 +377,7 @@ async fn show_filed(
             p class="quiet" { (language.c_filed_by(&clean(&entry.actor))) " " (time(entry.created_at)) "." }
             div class="buttons" {
                 button type="button" data-print { (language.c_print()) }
+                (exports(language, &entry.id))
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
             (evidence(visitor, entry))
@@ -432,24 +472,45 @@ async fn decide(
     let mut response = HttpResponse::Ok();
     response.content_type("text/html; charset=utf-8");
     // It is recorded: a failure to show that must not look like one to record it.
-    let Ok((decisions, next)) = decided_about(&visitor, &id).await else {
+    let Ok((entry, decisions, next)) = decided_about(&visitor, &id).await else {
         let place = path("/console/checks", [&id]);
         return Ok(response.insert_header(("hx-redirect", place)).finish());
     };
     Ok(response
         .insert_header(("hx-retarget", "#deciding"))
         .insert_header(("hx-reswap", "outerHTML"))
-        .body(deciding(&visitor, &id, &decisions, next.as_ref()).into_string()))
+        .body(
+            html! {
+                (deciding(&visitor, &id, &decisions, next.as_ref()))
+                (standing(visitor.language(), &entry, &decisions))
+            }
+            .into_string(),
+        ))
 }
 
-/// What was decided about the filed check with this id, and the next one to decide.
+/// Where a check stands, for the head of its report on the page that the decision was sent from.
+fn standing(language: Language, entry: &Decision, decisions: &[Decision]) -> Markup {
+    let standing = entry.state.map(|state| Standing {
+        state,
+        last: decisions.last(),
+    });
+    html! {
+        @if let (Some(standing), Some(filed)) = (standing, &entry.filed) {
+            div hx-swap-oob="innerHTML:#standing" {
+                (standing_of(language, &filed.report, &standing))
+            }
+        }
+    }
+}
+
+/// The filed check with this id, what was decided about it, and the next one to decide.
 async fn decided_about(
     visitor: &Visitor,
     id: &str,
-) -> Result<(Vec<Decision>, Option<Decision>), PageFailure> {
+) -> Result<(Decision, Vec<Decision>, Option<Decision>), PageFailure> {
     let entry = visitor.call::<ShowDecision>(&[id], ()).await?;
     let decisions = decisions_about(visitor, &entry).await?;
-    Ok((decisions, next_open(visitor, id).await?))
+    Ok((entry, decisions, next_open(visitor, id).await?))
 }
 
 /// The check to decide after this one: the next older one that waits for a decision, or the newest.

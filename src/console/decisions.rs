@@ -5,14 +5,13 @@ use actix_web::web::{self, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::check::ruling;
 use super::layout::{Here, HtmlPage, more, outcome, search_by_book, table, terms, time};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{CheckState, Decision, DecisionPage};
 use lapidary_checking::Reason;
 use lapidary_language::Language;
 use lapidary_operations::decisions::ListDecisions;
-use lapidary_report::{Outcome, clean};
+use lapidary_report::{Outcome, clean, ruling};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/decisions", web::get().to(list));

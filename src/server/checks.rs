@@ -204,6 +204,7 @@ impl CheckRequest {
         let at = entry
             .as_ref()
             .map_or_else(Timestamp::now, |entry| entry.created_at);
+        let state = entry.as_ref().and_then(|entry| entry.state);
         let filed = entry.and_then(|entry| entry.filed);
         let shown = ShownReport {
             name: self.name.or(of_case),
@@ -212,6 +213,7 @@ impl CheckRequest {
             headings: &self.headings,
             books: filed.as_ref().map(|filed| filed.book_digests.as_slice()),
             at,
+            standing: state.map(|state| (state, None)),
             is_of_sender: true,
         };
         page.render(editor, report, shown, &mut room)

@@ -18,13 +18,16 @@ use super::texts::{COPIES, fits};
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
 use lapidary_catalogue::api::{Decision, Filed};
-use lapidary_catalogue::{CatalogueError, CheckedText, is_evidence};
+use lapidary_catalogue::{CatalogueError, CheckedText, SoughtDecisions, is_evidence};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Whole;
 use lapidary_operations::Session;
 use lapidary_operations::decisions::ShowDecision;
 
 const PATH: &str = "/v1/decisions/{decision}/page";
+const PASSAGES: &str = "/v1/decisions/{decision}/passages";
+/// How many entries about a text are searched for the last decision.
+const MOST_DECISIONS: usize = 1_000;
 /// The most memory that the headings of a text take.
 const HEADINGS: usize = 4 << 20;
 
@@ -37,6 +40,10 @@ pub(super) fn calls() -> Vec<Call> {
                  is kept; that the text was read is then in the audit log.",
             )
             .answers(200, "The page", [text("text/html")]),
+        Call::new(Get, PASSAGES, Needs::Decisions, passages)
+            .named("filed_passages", "List the passages of a filed check")
+            .about("One a line, with their words while the checked text is kept.")
+            .answers(200, "The passages", [text("text/csv")]),
         Call::new(Post, PATH, Needs::Decisions, sent_again)
             .named(
                 "filed_page_of_text",
@@ -54,7 +61,13 @@ pub(super) fn calls() -> Vec<Call> {
 async fn kept(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     is_work_of(Lane::Heavy);
     let room = state.memory.room();
-    show(request, state, TextOfCheck::Kept(room)).await
+    show(request, state, TextOfCheck::Kept(room), Shape::Page).await
+}
+
+async fn passages(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
+    is_work_of(Lane::Heavy);
+    let room = state.memory.room();
+    show(request, state, TextOfCheck::Kept(room), Shape::Passages).await
 }
 
 async fn sent_again(
@@ -70,13 +83,14 @@ async fn sent_again(
             "this call takes the text or the file that was checked, not JSON",
         ));
     };
-    show(request, state, TextOfCheck::Sent(raw)).await
+    show(request, state, TextOfCheck::Sent(raw), Shape::Page).await
 }
 
 async fn show(
     request: HttpRequest,
     state: Data<ServerState>,
     text: TextOfCheck,
+    shape: Shape,
 ) -> Result<HttpResponse, Problem> {
     let id = path::<ShowDecision>(&request)?;
     let libraries = Visible::to(&request);
@@ -86,40 +100,79 @@ async fn show(
     work_shared(&state, move |catalogue, actor| {
         let session = Session::new(catalogue, actor, libraries, &**host);
         let entry = session.decisions().get(&id, session.viewer()?)?;
-        let (checked, mut room) = text.of(&session, &entry)?;
-        let Decision {
-            created_at: at,
-            name,
-            filed,
-            ..
-        } = entry;
-        let Some(Filed {
-            mut report,
-            book_digests: books,
-            bytes,
-            ..
-        }) = filed
-        else {
-            return Err(CatalogueError::NoSuchDecision(id).into());
-        };
-        let headings = checked
-            .as_ref()
-            .map_or(&[][..], |checked| &checked.headings);
-        let text = checked.as_ref().map(|checked| checked.text.as_str());
-        report.locate_in(text, headings);
-        let shown = ShownReport {
-            name,
-            text,
-            headings,
-            books: Some(&books),
-            bytes: text.map(|text| text.len() as u64).or(bytes),
-            at,
-            is_of_sender: false,
-        };
-        let page = page.render(catalogue, report, shown, &mut room)?;
-        Ok(Answer::page(page).in_language(language))
+        let checked = text.of(&session, &entry)?;
+        let last = last_decision(&session, &entry)?;
+        let answer = shown(&session, entry, last, checked, &page, shape)?;
+        Ok(answer.in_language(language))
     })
     .await
+}
+
+/// A filed check with the last decision about it, and its text as far as it is there.
+fn shown(
+    session: &Session<'_>,
+    entry: Decision,
+    last: Option<Decision>,
+    (checked, mut room): (Option<CheckedText>, Room),
+    page: &ReportPage,
+    shape: Shape,
+) -> Result<Answer, Problem> {
+    let Decision {
+        id,
+        created_at: at,
+        name,
+        filed,
+        state,
+        ..
+    } = entry;
+    let Some(Filed {
+        mut report,
+        book_digests: books,
+        bytes,
+        ..
+    }) = filed
+    else {
+        return Err(CatalogueError::NoSuchDecision(id).into());
+    };
+    let headings = checked
+        .as_ref()
+        .map_or(&[][..], |checked| &checked.headings);
+    let text = checked.as_ref().map(|checked| checked.text.as_str());
+    report.locate_in(text, headings);
+    let shown = ShownReport {
+        name,
+        text,
+        headings,
+        books: Some(&books),
+        bytes: text.map(|text| text.len() as u64).or(bytes),
+        at,
+        standing: state.map(|state| (state, last)),
+        is_of_sender: false,
+    };
+    let catalogue = session.catalogue;
+    Ok(match shape {
+        Shape::Page => Answer::page(page.render(catalogue, report, shown, &mut room)?),
+        Shape::Passages => Answer::csv(page.passages(catalogue, report, &shown, &mut room)?),
+    })
+}
+
+/// The last decision about a filed check.
+fn last_decision(session: &Session<'_>, check: &Decision) -> Result<Option<Decision>, Problem> {
+    let sought = SoughtDecisions {
+        digest: Some(check.digest.clone()),
+        ..SoughtDecisions::default()
+    };
+    let decisions = session.decisions();
+    let page = decisions.page(&sought, session.viewer()?, None, MOST_DECISIONS)?;
+    let mut latest = page.decisions.into_iter().rev();
+    Ok(latest.find(|one| one.check == check.id && one.id != check.id))
+}
+
+/// How a filed check is shown.
+#[derive(Clone, Copy)]
+enum Shape {
+    Page,
+    Passages,
 }
 
 /// Where the text of a filed check is.

@@ -5,17 +5,18 @@ use std::collections::BTreeSet;
 use actix_web::{HttpMessage as _, HttpRequest};
 use jiff::Timestamp;
 
-use super::access::Visible;
+use super::access::{Editable, Visible};
 use super::inside::AsPart;
 use super::memory::Room;
 use super::problem::Problem;
 use super::texts;
 use lapidary_catalogue::Catalogue;
-use lapidary_catalogue::api::Report;
+use lapidary_catalogue::api::{BookRef, CheckState, Decision, Match, Report};
 use lapidary_extract::Heading;
 use lapidary_extract::position::Locator;
 use lapidary_language::Language;
-use lapidary_report::{PageTexts, html_report, report_part};
+use lapidary_operations::filled;
+use lapidary_report::{CheckedReport, PageTexts, Standing, html_report, passages_csv, report_part};
 use lapidary_store::Library;
 
 /// How a report is shown as a page.
@@ -25,6 +26,8 @@ pub(super) struct ReportPage {
     as_part: bool,
     /// The libraries whose texts it may show; `None` if all.
     readable: Option<BTreeSet<Library>>,
+    /// The libraries whose books its reader may open; `None` if all.
+    editable: Option<BTreeSet<Library>>,
 }
 
 /// What is shown with a report.
@@ -40,6 +43,8 @@ pub(super) struct ShownReport<'a> {
     pub(super) bytes: Option<u64>,
     /// When it was checked.
     pub(super) at: Timestamp,
+    /// Where it stands, and the last decision about it, if it was filed.
+    pub(super) standing: Option<(CheckState, Option<Decision>)>,
     /// Whether it is shown to whoever has just sent what was checked.
     pub(super) is_of_sender: bool,
 }
@@ -51,6 +56,7 @@ impl ReportPage {
             language,
             as_part: request.extensions().get::<AsPart>().is_some(),
             readable: Visible::to(request),
+            editable: Editable::by(request),
         }
     }
 
@@ -69,45 +75,84 @@ impl ReportPage {
         shown: ShownReport<'_>,
         room: &mut Room,
     ) -> Result<String, Problem> {
-        let language = self.language;
-        let ShownReport {
-            name,
-            text,
-            headings,
-            books,
+        let texts = self.texts(catalogue, &mut report, &shown, room)?;
+        let (language, bytes) = (self.language, shown.bytes);
+        let name = shown.name.unwrap_or_else(|| name_of_kind(language, bytes));
+        let standing = shown.standing.as_ref();
+        let checked = CheckedReport {
+            name: &name,
+            report: &report,
             bytes,
-            at,
-            is_of_sender,
-        } = shown;
-        let name = name.unwrap_or_else(|| name_of_kind(language, bytes));
-        let books = match text.filter(|_| self.compares()) {
-            Some(text) => {
-                let locator = Locator::new(text, headings);
-                let readable = self.readable.as_ref();
-                texts::compare(
-                    catalogue,
-                    &mut report,
-                    text,
-                    &locator,
-                    readable,
-                    books,
-                    room,
-                )?
-            }
-            None => Vec::new(),
+            texts: &texts,
+            when: shown.at,
+            standing: standing.map(|(state, last)| Standing {
+                state: *state,
+                last: last.as_ref(),
+            }),
+            in_console: self.as_part,
+            book_page: &|found| self.book_page(found),
         };
-        let texts = PageTexts {
-            text,
-            // The page of the console has the text, and adds its passages.
-            adds_passages: self.as_part && is_of_sender && text.is_none(),
-            books,
-        };
-        let part = report_part(language, &name, &report, bytes, &texts, at);
+        let part = report_part(language, &checked);
         Ok(if self.as_part {
             part.into_string()
         } else {
             html_report(language, &name, &part)
         })
+    }
+
+    /// The passages of a report as CSV.
+    pub(super) fn passages(
+        &self,
+        catalogue: &Catalogue,
+        mut report: Report,
+        shown: &ShownReport<'_>,
+        room: &mut Room,
+    ) -> Result<String, Problem> {
+        let texts = self.texts(catalogue, &mut report, shown, room)?;
+        Ok(passages_csv(self.language, &report, shown.bytes, &texts))
+    }
+
+    /// The texts that the page shows, compared with each other.
+    fn texts<'t>(
+        &self,
+        catalogue: &Catalogue,
+        report: &mut Report,
+        shown: &ShownReport<'t>,
+        room: &mut Room,
+    ) -> Result<PageTexts<'t>, Problem> {
+        let text = shown.text;
+        let books = match text.filter(|_| self.compares()) {
+            Some(text) => {
+                let locator = Locator::new(text, shown.headings);
+                let readable = self.readable.as_ref();
+                texts::compare(
+                    catalogue,
+                    report,
+                    text,
+                    &locator,
+                    readable,
+                    shown.books,
+                    room,
+                )?
+            }
+            None => Vec::new(),
+        };
+        Ok(PageTexts {
+            text,
+            // The page of the console has the text, and adds its passages.
+            adds_passages: self.as_part && shown.is_of_sender && text.is_none(),
+            books,
+        })
+    }
+
+    /// The page of a book in the console, if whoever reads the report may open it.
+    fn book_page(&self, found: &Match) -> Option<String> {
+        let BookRef { library, id, .. } = &found.book;
+        let editable = self.editable.as_ref();
+        let is_theirs =
+            |libraries: &BTreeSet<Library>| libraries.iter().any(|one| one.as_str() == library);
+        let is_linked = self.as_part && editable.is_none_or(is_theirs);
+        is_linked.then(|| filled("/console/books/{library}/{id}", &[library, id]))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::common::{Folder, Server, prose};
 use crate::console::browser::Browser;
 
 /// What a report shows of the texts.
-const PASSAGES: &str = "return [...document.querySelectorAll('.report td[dir], .report .sides summary')].map((one) => one.innerText)";
+const PASSAGES: &str = "return [...document.querySelectorAll('.report td[dir], .report .passage summary')].map((one) => one.textContent)";
 /// Says yes to whatever the page asks.
 const AGREE: &str = "window.confirm = () => true";
 

@@ -11,6 +11,7 @@ mod look;
 mod module;
 mod protocol;
 mod queue;
+mod report;
 mod sessions;
 mod stays;
 mod story;

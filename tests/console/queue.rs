@@ -35,7 +35,7 @@ fn refusals_are_cleared_by_keyboard() {
     browser.picture("queue-light-390");
     browser.click("main tbody tr:first-child a");
     for number in (0..FILED).rev() {
-        browser.see("h1", "PROTECTED");
+        browser.see("h1", "Protected");
         browser.see(".report", &format!("upload {number}"));
         let key = if number % 2 == 0 { 'r' } else { 'a' };
         let reason = format!("reason {number}");

@@ -181,7 +181,7 @@ fn a_text_that_cannot_be_checked_does_not_look_clean() {
         )
         .unwrap();
         assert!(
-            page.contains("<h1 class=\"not_checked\">TOO SHORT TO CHECK"),
+            page.contains("class=\"outcome not_checked\">Too short to check"),
             "{page}"
         );
     }
@@ -359,7 +359,10 @@ fn path_of(id: &Value, rest: &str) -> String {
 fn matches_of(page: Answer) -> String {
     assert_eq!(page.status, 200, "{page:?}");
     let page = String::from_utf8(page.body).unwrap();
-    let (_, matches) = page.split_once("<section>").expect("a match");
+    let (_, matches) = page.split_once("<section id=\"works\">").expect("a match");
+    let (matches, _) = matches
+        .split_once("<details id=\"method\"")
+        .expect("a method");
     matches.to_owned()
 }
 

@@ -132,10 +132,10 @@ fn existing_clients_know_it_as_protected() {
     };
     let (english, russian) = (page("en"), page("ru"));
     assert!(
-        english.contains("FORBIDDEN: nobody may publish this")
-            && english.contains("class=\"forbidden\"")
+        english.contains("nobody may publish this")
+            && english.contains("class=\"outcome forbidden\">Forbidden<")
     );
-    assert!(russian.contains("ЗАПРЕЩЕНО"), "{russian}");
+    assert!(russian.contains(">Запрещено<"), "{russian}");
     let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
     assert!(
         metrics.contains("lapidary_checks_total{verdict=\"forbidden\"}"),

@@ -39,7 +39,7 @@ fn a_page_for_whoever_asks_for_one() {
         );
         let page = String::from_utf8(page.body).unwrap();
         assert!(
-            page.contains("PROTECTED") && page.contains("house/1") && page.contains("<svg"),
+            page.contains("Protected") && page.contains("house/1") && page.contains("<svg"),
             "{page}"
         );
     }
@@ -94,7 +94,7 @@ fn passages_are_found_by_chapter_paragraph_and_percent() {
     );
     let page = String::from_utf8(page.body).unwrap();
     assert!(
-        page.contains("“The second”, paragraph 2, ") && page.contains("<details open>"),
+        page.contains("“The second”, paragraph 2, ") && page.contains("<details class=\"passage "),
         "{page}"
     );
     // The excerpts of all matches together are bounded.
@@ -136,9 +136,9 @@ fn reports_follow_the_language_of_the_client() {
         server.send("POST", path, &headers, body.as_bytes())
     };
     for (preferred, language, verdict) in [
-        ("ru-RU,ru;q=0.9,en;q=0.8", "ru", "ОХРАНЯЕТСЯ"),
-        ("en,ru;q=0.5", "en", "PROTECTED"),
-        ("ja, ru;q=0", "en", "PROTECTED"),
+        ("ru-RU,ru;q=0.9,en;q=0.8", "ru", "Охраняется"),
+        ("en,ru;q=0.5", "en", "Protected"),
+        ("ja, ru;q=0", "en", "Protected"),
     ] {
         let page = asked("/v1/checks", TEXT, "text/html", preferred, &text);
         assert!(

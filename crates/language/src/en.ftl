@@ -32,20 +32,17 @@ paragraph = paragraph { $number }
 ## The verdict and its reason
 
 # $covered (String)
-verdict_forbidden = FORBIDDEN: nobody may publish this; { $covered } of this text is in protected or forbidden books
+verdict_forbidden = nobody may publish this; { $covered } of this text is in protected or forbidden books
 # $covered (String)
-verdict_protected = PROTECTED: { $covered } of this text is in protected books
-verdict_forbidden_match = FORBIDDEN: nobody may publish this; this text matches a protected or forbidden book
-verdict_protected_match = PROTECTED: this text matches a protected book
-verdict_free = Free to publish: this text, or part of it, is in a book that is free to publish
-verdict_public_domain = Free to publish: this text, or part of it, is in a book in the public domain
-verdict_only_allowed = Undecided: this text matches only books on an allow-list
-verdict_none_decides = Undecided: this text matches only books that do not decide
-verdict_rights_unknown = Undecided: this text matches a book whose rights are unknown
+verdict_protected = { $covered } of this text is in protected books
+verdict_forbidden_match = nobody may publish this; this text matches a protected or forbidden book
+verdict_protected_match = this text matches a protected book
+verdict_free = this text, or part of it, is in a book that is free to publish
+verdict_public_domain = this text, or part of it, is in a book in the public domain
+verdict_only_allowed = this text matches only books on an allow-list
+verdict_none_decides = this text matches only books that do not decide
+verdict_rights_unknown = this text matches a book whose rights are unknown
 verdict_no_match = No match in the catalogue
-verdict_too_short = TOO SHORT TO CHECK
-# $why (String)
-verdict_not_checked = NOT CHECKED: { $why }
 why_nothing_to_compare = the catalogue has nothing to compare it with
 why_mostly_common = most of this text is in too many books to tell
 
@@ -138,7 +135,7 @@ trick_hyphens = hyphens inside words
 no_title = (no title)
 on_allow_list = on an allow-list: not part of the verdict
 informs_untrusted = only information: its library is not trusted
-is_disputed = disputed: only its gems are known, and a book of another library has this passage too
+is_disputed = disputed: its text is not known, and a book of another library has this passage too
 informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
 informs_scattered = only information: too little of it is literally the same
 # $day (String)
@@ -168,10 +165,10 @@ text = text
 book = book
 # $number (Number)
 passage = Passage { $number }
-# $bytes (Number)
-passage_goes_on = It goes on for { $bytes } { $bytes ->
-    [one] byte
-   *[other] bytes
+# $characters (Number)
+passage_goes_on = It goes on for { $characters } { $characters ->
+    [one] character
+   *[other] characters
 }, not shown here
 # $number (Number)
 more_passages = { $number } { $number ->
@@ -186,7 +183,7 @@ legend_invisible = an invisible character
 aloud_added = only here:
 aloud_missing = only in the other text:
 aloud_respelled = spelled differently:
-head_passages = Passages, longest first
+head_passages = Passages
 head_compared = Compared
 # $name (String)
 head_in = In { $name }
@@ -305,16 +302,58 @@ head_not_counted = Not counted
 head_note = Note
 text_not_kept = The text was not kept with this report.
 head_method = Method
-head_disguised_words = Disguised words:
-head_hidden = Hidden words
+head_disguised_words = Disguised words
 head_gems = Gems
 head_in_text = In the text
 head_in_book = In the book
 # $when (String), $day (String)
 rights_as_of = { $when }; rights as of { $day }
-map_shows = which parts of the text match which parts of the book
+map_shows = The parts of the text that match
+# $title (String), $number (Number), $place (String)
+map_part = { $title }, passage { $number }: { $place }
+zoom = Zoom
+zoom_whole = Whole text
+head_contents = Contents
+head_map = Where it matches
+head_works = Books
+head_how = How the verdict came about
 # $number (Number)
-more_in_map = and { $number } more, all in the map
+characters = { $number } { $number ->
+    [one] character
+   *[other] characters
+}
+# $name (String), $recipes (String)
+only_gems = { $name }: the text was not sent, only its fingerprints ({ $recipes })
+# $ruling (String), $actor (String), $day (String)
+decided = Decision: { $ruling }, { $actor }, { $day }
+needs_no_decision = No decision needed
+# $libraries (String)
+waits_for = Not decided yet. Reviewers of { $libraries } decide
+# $number (Number)
+more_works = { $number } more
+# $number (Number)
+other_editions = { $number } other { $number ->
+    [one] edition
+   *[other] editions
+}
+# $number (Number)
+passages = { $number } { $number ->
+    [one] passage
+   *[other] passages
+}
+head_library = Library
+head_rights = Rights
+head_identical = Identical
+head_words_of_text = Words of the text
+head_words_of_book = Words of the book
+# $place (String)
+in_text_at = in the text: { $place }
+# $characters (String), $share (String)
+likeness = { $characters }, { $share } the same
+# $place (String)
+in_book_at = in the book: { $place }
+next_passage = Next passage
+previous_passage = Previous passage
 # $number (Number)
 more_matches = { $number } { $number ->
     [one] more match

@@ -23,18 +23,16 @@ paragraph = абзац { $number }
 
 ## Вывод и его причина
 
-verdict_forbidden = ЗАПРЕЩЕНО: это нельзя издавать никому; { $covered } этого текста содержится в охраняемых или запрещённых книгах
-verdict_protected = ОХРАНЯЕТСЯ: { $covered } этого текста содержится в охраняемых книгах
-verdict_forbidden_match = ЗАПРЕЩЕНО: это нельзя издавать никому; этот текст совпадает с охраняемой или запрещённой книгой
-verdict_protected_match = ОХРАНЯЕТСЯ: этот текст совпадает с охраняемой книгой
-verdict_free = Можно публиковать: этот текст или его часть есть в книге, которую разрешено публиковать
-verdict_public_domain = Можно публиковать: этот текст или его часть есть в книге, перешедшей в общественное достояние
-verdict_only_allowed = Не решено: текст совпадает только с книгами из списка разрешённых
-verdict_none_decides = Не решено: текст совпадает только с книгами, которые на вывод не влияют
-verdict_rights_unknown = Не решено: текст совпадает с книгой, права на которую неизвестны
+verdict_forbidden = это нельзя издавать никому; { $covered } этого текста содержится в охраняемых или запрещённых книгах
+verdict_protected = { $covered } этого текста содержится в охраняемых книгах
+verdict_forbidden_match = это нельзя издавать никому; этот текст совпадает с охраняемой или запрещённой книгой
+verdict_protected_match = этот текст совпадает с охраняемой книгой
+verdict_free = этот текст или его часть есть в книге, которую разрешено публиковать
+verdict_public_domain = этот текст или его часть есть в книге, перешедшей в общественное достояние
+verdict_only_allowed = текст совпадает только с книгами из списка разрешённых
+verdict_none_decides = текст совпадает только с книгами, которые на вывод не влияют
+verdict_rights_unknown = текст совпадает с книгой, права на которую неизвестны
 verdict_no_match = Совпадений в каталоге нет
-verdict_too_short = СЛИШКОМ КОРОТКИЙ ТЕКСТ: проверить его нельзя
-verdict_not_checked = НЕ ПРОВЕРЕНО: { $why }
 why_nothing_to_compare = в каталоге не с чем сравнивать
 why_mostly_common = большая часть этого текста встречается в слишком многих книгах, поэтому вывод сделать нельзя
 
@@ -125,7 +123,7 @@ trick_hyphens = дефисы внутри слов
 no_title = (без названия)
 on_allow_list = в списке разрешённых: на вывод не влияет
 informs_untrusted = только для сведения: этой библиотеке не доверяют
-is_disputed = спорно: известны только её гемы, а этот отрывок есть и в книге другой библиотеки
+is_disputed = спорно: её текст неизвестен, а этот отрывок есть и в книге другой библиотеки
 informs_quarantined = только для сведения: возможно, собрана из частей других книг и ждёт решения администратора
 informs_scattered = только для сведения: дословно совпадает слишком мало
 valid_from = указанные права действуют с { $day }
@@ -151,10 +149,10 @@ same_work = текст и книга — одно произведение, из
 text = текст
 book = книга
 passage = Отрывок { $number }
-passage_goes_on = Продолжение не показано: { $bytes } { $bytes ->
-    [one] байт
-    [few] байта
-   *[many] байт
+passage_goes_on = Продолжение не показано: { $characters } { $characters ->
+    [one] знак
+    [few] знака
+   *[many] знаков
 }
 more_passages = здесь не { $number ->
     [one] показан ещё { $number } отрывок
@@ -169,7 +167,7 @@ legend_invisible = невидимый знак
 aloud_added = только здесь:
 aloud_missing = только в другом тексте:
 aloud_respelled = написано иначе:
-head_passages = Отрывки, начиная с самого длинного
+head_passages = Отрывки
 head_compared = Сравнение
 head_in = В { $name }
 comparison_of = Сравнение: { $a } и { $b }
@@ -281,14 +279,49 @@ head_not_counted = Не учтено
 head_note = Примечание
 text_not_kept = Текст не сохранён вместе с отчётом.
 head_method = Методика
-head_disguised_words = Замаскированные слова:
-head_hidden = Скрытые слова
+head_disguised_words = Замаскированные слова
 head_gems = Отпечатки
 head_in_text = В тексте
 head_in_book = В книге
 rights_as_of = { $when }; права по состоянию на { $day }
-map_shows = какие части текста совпадают с какими частями книги
-more_in_map = и ещё { $number }; на схеме показаны все
+map_shows = Совпадающие части текста
+map_part = { $title }, отрывок { $number }: { $place }
+zoom = Масштаб
+zoom_whole = Весь текст
+head_contents = Содержание
+head_map = Где совпадает
+head_works = Книги
+head_how = Как получен вывод
+characters = { $number } { $number ->
+    [one] знак
+    [few] знака
+   *[many] знаков
+}
+only_gems = { $name }: сам текст не передан, только его отпечатки ({ $recipes })
+decided = Решение: { $ruling }, { $actor }, { $day }
+needs_no_decision = Решение не нужно
+waits_for = Ещё не решено. Решает { $libraries }
+more_works = ещё { $number }
+other_editions = { $number ->
+    [one] ещё { $number } издание
+    [few] ещё { $number } издания
+   *[many] ещё { $number } изданий
+}
+passages = { $number } { $number ->
+    [one] отрывок
+    [few] отрывка
+   *[many] отрывков
+}
+head_library = Библиотека
+head_rights = Права
+head_identical = Совпадает дословно
+head_words_of_text = Слова текста
+head_words_of_book = Слова книги
+in_text_at = в тексте: { $place }
+likeness = { $characters }, совпадает { $share }
+in_book_at = в книге: { $place }
+next_passage = Следующий отрывок
+previous_passage = Предыдущий отрывок
 more_matches = здесь не { $number ->
     [one] показано ещё { $number } совпадение
     [few] показано ещё { $number } совпадения

@@ -191,8 +191,8 @@ fn numbers_and_lists() {
         ["", "один", "один и два", "один, два и три"]
     );
     assert_eq!(
-        russian.verdict_not_checked("{ $why } { evil }"),
-        "НЕ ПРОВЕРЕНО: { $why } { evil }"
+        russian.check_of("{ $name } { evil }"),
+        "Проверка: { $name } { evil }"
     );
 }
 

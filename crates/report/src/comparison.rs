@@ -8,7 +8,7 @@ use maud::html;
 
 use super::html::{date, whole_page};
 use super::page::clean;
-use super::passages::{PassageRoom, Side, legend, side_by_side};
+use super::passages::{Side, legend, side_by_side};
 use super::words::{identity, located, place};
 use lapidary_catalogue::Comparison;
 use lapidary_checking::Relation;
@@ -106,7 +106,7 @@ pub fn html_comparison(
                 h2 { (language.head_passages()) }
                 (legend(language))
                 @let heads = names.each_ref().map(|name| language.head_in(name));
-                (side_by_side(language, &PassageRoom::default(), heads.each_ref().map(String::as_str), texts, &comparison.passages))
+                (side_by_side(language, heads.each_ref().map(String::as_str), texts, &comparison.passages))
             }
         }
     };

@@ -18,13 +18,16 @@ mod duplicates;
 mod history;
 mod html;
 mod index;
+mod map;
 mod outcome;
 mod page;
 mod passages;
+mod table;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod words;
+mod works;
 
 pub use self::comparison::{html_comparison, print_comparison};
 pub use self::disguise::hidden_words;
@@ -33,11 +36,14 @@ pub use self::duplicates::{
     overlap, print_duplicates,
 };
 pub use self::history::{Descendant, Lineage, html_history};
-pub use self::html::{PageTexts, html_report, report_part, stylesheet};
+pub use self::html::{
+    CheckedReport, PageTexts, Standing, TOKENS, html_report, report_part, standing_of, stylesheet,
+};
 pub use self::index::{Checked, Summary, html_index, rights_word, summary};
 pub use self::outcome::Outcome;
 pub use self::page::{TerminalPage, clean, harmless, wrap};
 pub use self::passages::Side;
+pub use self::table::passages_csv;
 pub use self::terminal::print_report;
 pub use self::terminal::style;
-pub use self::words::why_not_checked;
+pub use self::words::{ruling, why_not_checked};

@@ -1,23 +1,28 @@
 //! Matching passages side by side, with their differences marked.
 
-use std::cell::Cell;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use lapidary_gems::Place;
 use maud::{Markup, PreEscaped, html};
 
+use super::html::PageTexts;
+use super::map::chip;
 use super::page::clean;
-use super::words::{identity, located};
-use lapidary_checking::{Likeness, Passage, Piece, Span};
+use super::words::{identity, likeness, located, position};
+use super::works::{Part, PartLikeness, TextLength, Work};
+use lapidary_checking::{Identity, Likeness, Passage, Piece};
+use lapidary_extract::position::Located;
 use lapidary_language::Language;
 
-/// The most bytes of a text that the passages of a page show together, and each; and what one counts at least.
-const SHOWN: usize = 1_000_000;
-const EACH: usize = 20_000;
-const LEAST: usize = 2_000;
+/// The most bytes of a text that the passages of a page show together.
+const SHOWN: u64 = 1_000_000;
 /// A row of a passage ends after this many bytes.
 const ROW: u64 = 400;
+/// The most bytes in a cell of a spreadsheet, some of which take 32,767 characters.
+const CELL: usize = 32_000;
+/// How many bytes of a passage its summary shows.
+const FIRST: usize = 300;
 
 /// A text that passages are shown of.
 #[derive(Debug, Clone, Copy)]
@@ -54,97 +59,309 @@ fn is_tag(language: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// What a page may still show.
-pub(super) struct PassageRoom(Cell<usize>);
-
-impl Default for PassageRoom {
-    fn default() -> Self {
-        Self(Cell::new(SHOWN))
-    }
-}
-
-impl PassageRoom {
-    fn for_one(&self) -> Option<usize> {
-        Some(self.0.get().min(EACH)).filter(|left| *left > 0)
-    }
-
-    fn take(&self, bytes: usize) {
-        self.0.set(self.0.get().saturating_sub(bytes.max(LEAST)));
-    }
-}
-
-/// The passages of two texts next to each other, longest first.
+/// The passages of two texts next to each other, in the order of the first.
 pub(super) fn side_by_side(
     language: Language,
-    room: &PassageRoom,
     heads: [&str; 2],
-    [query, book]: [Side<'_>; 2],
+    texts: [Side<'_>; 2],
     passages: &[Passage],
 ) -> Markup {
-    let mut sorted: Vec<&Passage> = passages.iter().collect();
-    sorted.sort_by_key(|passage| std::cmp::Reverse(passage.identity.characters));
-    let shown: Vec<ShownPassage> = sorted
-        .into_iter()
-        .map_while(|passage| ShownPassage::new(passage, room))
-        .collect();
+    let lengths: Vec<u64> = passages.iter().map(bytes_of).collect();
     html! {
-        @for (i, shown) in shown.iter().enumerate() {
-            details open {
-                summary { (language.passage(i as u64 + 1)) ": " (identity(language, &shown.passage.identity)) }
-                table class="sides" {
-                    caption { (language.passage(i as u64 + 1)) }
-                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                    tbody { (rows_of_passage(language, shown, &query, &book)) }
+        @for (at, (passage, room)) in passages.iter().zip(rooms(&lengths)).enumerate() {
+            (ListedPassage {
+                number: at + 1,
+                of: passages.len(),
+                hue: "hue-0".to_owned(),
+                places: [passage.query_position.clone(), passage.book_position.clone()],
+                start: Some(first_words(&texts[0], passage.query)),
+                body: Some(words_of_both(language, heads, texts, passage, room)),
+                identity: Some(passage.identity),
+            }.show(language))
+        }
+    }
+}
+
+/// The passages of each work.
+pub(super) fn of_works(
+    language: Language,
+    works: &[Work<'_>],
+    texts: &PageTexts<'_>,
+    length: &TextLength,
+) -> Markup {
+    let parts = works.iter().flat_map(|work| &work.parts);
+    let lengths: Vec<u64> = parts
+        .clone()
+        .filter(|part| part.number.is_some())
+        .map(bytes_of_part)
+        .collect();
+    let (listed, rooms) = (lengths.len(), rooms(&lengths));
+    html! {
+        @for work in works.iter().filter(|work| !work.parts.is_empty()) {
+            @if works.len() > 1 { h3 { (chip(work)) " " (work.title()) } }
+            @for part in &work.parts {
+                @if let Some((number, room)) = part.number.and_then(|at| Some((at, *rooms.get(at - 1)?))) {
+                    (ListedPassage {
+                        number,
+                        of: listed,
+                        hue: work.hue(),
+                        places: [part.located(length), part.located_in_book()],
+                        start: start_of(part, texts),
+                        body: body_of(language, part, texts, room),
+                        identity: identity_of(part),
+                    }.show(language))
                 }
-                @if shown.rest > 0 { p class="quiet" { (language.passage_goes_on(shown.rest)) } }
             }
         }
-        (more(language, passages.len() - shown.len()))
+        @let rest = parts.count() - listed;
+        @if rest > 0 { p class="quiet" { (language.more_passages(rest as u64)) } }
     }
 }
 
-/// A passage as far as there is room for it.
-struct ShownPassage<'a> {
-    passage: &'a Passage,
-    /// The places of the pieces of each row.
-    rows: Vec<Range<usize>>,
-    /// How many bytes of the query are not shown.
-    rest: u64,
+/// A passage in the list: its first words, and behind them all of it.
+struct ListedPassage {
+    number: usize,
+    /// How many are listed.
+    of: usize,
+    hue: String,
+    /// Where readers find it in the text and in the book.
+    places: [Option<Located>; 2],
+    identity: Option<Identity>,
+    start: Option<Markup>,
+    /// `None` if the text is not known.
+    body: Option<Markup>,
 }
 
-impl<'a> ShownPassage<'a> {
-    /// `None` if there is no room.
-    fn new(passage: &'a Passage, room: &PassageRoom) -> Option<Self> {
-        let rows = rows(passage, room.for_one()? as u64);
-        let last = rows
-            .last()
-            .and_then(|row| passage.pieces[row.clone()].last());
-        let end = last.map_or(passage.query.start, |piece| piece.query.end);
-        room.take((end - passage.query.start) as usize);
-        Some(Self {
-            passage,
-            rows,
-            rest: passage.query.end - end,
+impl ListedPassage {
+    fn show(&self, language: Language) -> Markup {
+        let id = format!("passage-{}", self.number);
+        let Some(body) = &self.body else {
+            return html! {
+                div class={"passage " (self.hue)} id=(id) { (self.head(language)) (self.places(language)) }
+            };
+        };
+        html! {
+            details class={"passage " (self.hue)} {
+                summary { (self.head(language)) }
+                // A link to what is inside opens it.
+                div id=(id) { (self.steps(language)) (self.places(language)) (body) }
+            }
+        }
+    }
+
+    fn head(&self, language: Language) -> Markup {
+        html! {
+            span class="number" { span class="unseen" { (language.passage(self.number as u64)) } span aria-hidden="true" { (self.number) } }
+            @let [here, there] = self.places.each_ref().map(|at| at.as_ref().map(|at| position(language, &at.start)));
+            span class="where" { (here.unwrap_or_default()) }
+            span class="there" { @if let Some(there) = there { (language.in_book_at(&there)) } }
+            span class="alike" { @if let Some(identity) = &self.identity { (likeness(language, identity)) } }
+            @if let Some(start) = &self.start { (start) }
+        }
+    }
+
+    /// From where to where it goes, and how much of it is identical.
+    fn places(&self, language: Language) -> Markup {
+        let [here, there] = self
+            .places
+            .each_ref()
+            .map(|at| at.as_ref().map(|at| located(language, at)));
+        html! {
+            p class="places quiet" {
+                @if let Some(here) = here { (language.in_text_at(&here)) }
+                @if let Some(there) = there { "; " (language.in_book_at(&there)) }
+                @if let Some(same) = &self.identity { "; " (identity(language, same)) }
+            }
+        }
+    }
+
+    /// Links to the passages before and after it.
+    fn steps(&self, language: Language) -> Markup {
+        html! {
+            p class="steps" {
+                @if self.number > 1 {
+                    a rel="prev" href={"#passage-" (self.number - 1)} { "← " (language.previous_passage()) }
+                }
+                @if self.number < self.of {
+                    a rel="next" href={"#passage-" (self.number + 1)} { (language.next_passage()) " →" }
+                }
+            }
+        }
+    }
+}
+
+fn identity_of(part: &Part<'_>) -> Option<Identity> {
+    match part.likeness {
+        PartLikeness::Words(passage) => Some(passage.identity),
+        PartLikeness::Gems(_) => None,
+    }
+}
+
+/// The length of a passage in the text or in the book, whichever is more.
+fn bytes_of(passage: &Passage) -> u64 {
+    let in_query = passage.query.end.saturating_sub(passage.query.start);
+    in_query.max(passage.book.end.saturating_sub(passage.book.start))
+}
+
+fn bytes_of_part(part: &Part<'_>) -> u64 {
+    match part.likeness {
+        PartLikeness::Words(passage) => bytes_of(passage),
+        PartLikeness::Gems(span) => {
+            let place = span.query.bytes;
+            place.map_or(0, |place| place.end.saturating_sub(place.start))
+        }
+    }
+}
+
+/// How many bytes of each passage are shown. If there is no room for all, only the longest are cut.
+fn rooms(lengths: &[u64]) -> Vec<u64> {
+    let mut shortest: Vec<usize> = (0..lengths.len()).collect();
+    shortest.sort_by_key(|at| lengths[*at]);
+    let (mut rooms, mut room) = (vec![0; lengths.len()], SHOWN);
+    for (done, at) in shortest.into_iter().enumerate() {
+        rooms[at] = lengths[at].min(room / (lengths.len() - done) as u64);
+        room -= rooms[at];
+    }
+    rooms
+}
+
+/// The first words of a passage, for its summary.
+fn first_words(side: &Side<'_>, place: Place) -> Markup {
+    let whole = side.at(place);
+    let start = up_to(whole, FIRST);
+    html! {
+        span class="start" lang=(side.tag()) dir="auto" {
+            (visible(start)) @if start.len() < whole.len() { "…" }
+        }
+    }
+}
+
+fn start_of(part: &Part<'_>, texts: &PageTexts<'_>) -> Option<Markup> {
+    match texts.side() {
+        Some(side) => Some(first_words(&side, part.bytes()?)),
+        // The page of the console fills it.
+        None => texts
+            .adds_passages
+            .then(|| html! { span class="start" dir="auto" {} }),
+    }
+}
+
+/// All of a passage: of both texts if the book's is known, otherwise of the text.
+fn body_of(
+    language: Language,
+    part: &Part<'_>,
+    texts: &PageTexts<'_>,
+    room: u64,
+) -> Option<Markup> {
+    let heads = [language.head_in_text(), language.head_in_book()];
+    let heads = heads.each_ref().map(String::as_str);
+    match (texts.side(), part.likeness) {
+        (Some(text), PartLikeness::Words(passage)) => {
+            let book = texts.books.get(part.at).and_then(Option::as_deref)?;
+            let tag = part.edition.book.language.as_deref();
+            let sides = [
+                text,
+                Side {
+                    text: book,
+                    language: tag,
+                },
+            ];
+            Some(words_of_both(language, heads, sides, passage, room))
+        }
+        (Some(text), PartLikeness::Gems(_)) => {
+            let whole = text.at(part.bytes()?);
+            let shown = up_to(whole, room as usize);
+            let cell = html! { td lang=(text.tag()) dir="auto" { (visible(shown)) } };
+            Some(excerpt(language, heads[0], &cell, &whole[shown.len()..]))
+        }
+        (None, PartLikeness::Gems(span)) if texts.adds_passages => {
+            let gems = span.query.gems;
+            let cell = html! { td dir="auto" data-gems={(gems.start) "-" (gems.end)} {} };
+            Some(excerpt(language, heads[0], &cell, ""))
+        }
+        (None, _) => None,
+    }
+}
+
+/// The words of a passage in the text and in the book, as far as these are known.
+pub(super) fn words_of(part: &Part<'_>, texts: &PageTexts<'_>) -> [String; 2] {
+    let text = texts.side().zip(part.bytes());
+    let book = match part.likeness {
+        PartLikeness::Words(passage) => Some(passage.book),
+        PartLikeness::Gems(_) => None,
+    };
+    let book = texts
+        .books
+        .get(part.at)
+        .and_then(Option::as_deref)
+        .zip(book);
+    let book = book.map(|(text, place)| {
+        (
+            Side {
+                text,
+                language: None,
+            },
+            place,
+        )
+    });
+    [text, book].map(|known| {
+        known.map_or_else(String::new, |(side, place)| {
+            clean(up_to(side.at(place), CELL))
         })
+    })
+}
+
+/// A passage of both texts in rows, as far as there is room.
+fn words_of_both(
+    language: Language,
+    heads: [&str; 2],
+    [query, book]: [Side<'_>; 2],
+    passage: &Passage,
+    room: u64,
+) -> Markup {
+    let rows = rows(passage, room);
+    let last = rows
+        .last()
+        .and_then(|row| passage.pieces[row.clone()].last());
+    let start = last.map_or(passage.query.start, |piece| piece.query.end);
+    let rest = query.at(Place {
+        start,
+        end: passage.query.end.max(start),
+    });
+    html! {
+        table class="sides" {
+            thead { tr { @for head in heads { th scope="col" { (head) } } } }
+            tbody { (rows_of_passage(passage, &rows, &query, &book)) }
+        }
+        (goes_on(language, rest))
     }
+}
+
+/// A passage of one text, of which the rest is not shown.
+fn excerpt(language: Language, head: &str, cell: &Markup, rest: &str) -> Markup {
+    html! {
+        table class="sides" {
+            thead { tr { th scope="col" { (head) } } }
+            tbody { tr { (cell) } }
+        }
+        (goes_on(language, rest))
+    }
+}
+
+/// How much of a passage there was no room for.
+fn goes_on(language: Language, rest: &str) -> Markup {
+    let characters = rest.trim().chars().count();
+    html! { @if characters > 0 { p class="quiet" { (language.passage_goes_on(characters as u64)) } } }
 }
 
 fn rows_of_passage(
-    language: Language,
-    shown: &ShownPassage<'_>,
+    passage: &Passage,
+    rows: &[Range<usize>],
     query: &Side<'_>,
     book: &Side<'_>,
 ) -> Markup {
-    let passage = shown.passage;
     html! {
-        @if passage.query_position.is_some() || passage.book_position.is_some() {
-            tr class="quiet" {
-                @for at in [&passage.query_position, &passage.book_position] {
-                    td { @if let Some(at) = at { (located(language, at)) } }
-                }
-            }
-        }
-        @for row in &shown.rows {
+        @for row in rows {
             tr {
                 td lang=(query.tag()) dir="auto" {
                     (words(query, passage, row, |piece| piece.query, "ins"))
@@ -157,86 +374,10 @@ fn rows_of_passage(
     }
 }
 
-/// The excerpts of a text of which only the other side's gems are known, longest first.
-pub(super) fn excerpts(
-    language: Language,
-    room: &PassageRoom,
-    head: &str,
-    text: Side<'_>,
-    spans: &[Span],
-) -> Markup {
-    let mut places: Vec<(Place, &Span)> = spans
-        .iter()
-        .filter_map(|span| Some((span.query.bytes?, span)))
-        .collect();
-    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.end.saturating_sub(place.start)));
-    let shown: Vec<_> = places
-        .iter()
-        .map_while(|(place, span)| {
-            let whole = text.at(*place);
-            let shown = up_to(whole, room.for_one()?);
-            room.take(shown.len());
-            Some((span, shown, whole.len() - shown.len()))
-        })
-        .collect();
-    html! {
-        @for (i, (span, shown, rest)) in shown.iter().enumerate() {
-            (excerpt(language, i, span, head, &html! { td lang=(text.tag()) dir="auto" { (visible(shown)) } }, *rest))
-        }
-        (more(language, places.len() - shown.len()))
-    }
-}
-
-/// Room for the excerpts of a text that is elsewhere, most gems first. Each says which gems of the text it has.
-pub(super) fn blanks(language: Language, room: &PassageRoom, head: &str, spans: &[Span]) -> Markup {
-    let mut sorted: Vec<&Span> = spans.iter().collect();
-    sorted.sort_by_key(|span| std::cmp::Reverse(span.query.gems.end - span.query.gems.start));
-    let shown = sorted
-        .iter()
-        .take_while(|_| room.for_one().inspect(|_| room.take(LEAST)).is_some())
-        .count();
-    html! {
-        @for (i, span) in sorted[..shown].iter().enumerate() {
-            @let gems = span.query.gems;
-            (excerpt(language, i, span, head, &html! { td dir="auto" data-gems={(gems.start) "-" (gems.end)} {} }, 0))
-        }
-        (more(language, spans.len() - shown))
-    }
-}
-
-/// A passage of one text, of which so many bytes are not shown.
-fn excerpt(
-    language: Language,
-    at: usize,
-    span: &Span,
-    head: &str,
-    cell: &Markup,
-    rest: usize,
-) -> Markup {
-    html! {
-        details open {
-            summary {
-                (language.passage(at as u64 + 1))
-                @if let Some(at) = &span.query_position { ": " (located(language, at)) }
-            }
-            table class="sides" {
-                caption { (language.passage(at as u64 + 1)) }
-                thead { tr { th scope="col" { (head) } } }
-                tbody { tr { (cell) } }
-            }
-            @if rest > 0 { p class="quiet" { (language.passage_goes_on(rest as u64)) } }
-        }
-    }
-}
-
-fn more(language: Language, rest: usize) -> Markup {
-    html! { @if rest > 0 { p class="quiet" { (language.more_passages(rest as u64)) } } }
-}
-
 /// What the marks mean.
 pub(super) fn legend(language: Language) -> Markup {
     html! {
-        p class="quiet" {
+        p class="quiet legend" {
             (language.legend()) " " ins { (language.legend_added()) } ", " del { (language.legend_missing()) } ", "
             mark { (language.legend_respelled()) } "; · " (language.legend_invisible())
         }

@@ -2,41 +2,66 @@
 
 use lapidary_gems::{Place, RecipeName, Rule};
 
+use super::outcome::Outcome;
 use super::page::clean;
-use lapidary_catalogue::api::{Match, Report};
+use lapidary_catalogue::api::{Match, Report, Ruling};
 use lapidary_checking::{Extent, Identity, Informs, Reason, Relation};
 use lapidary_extract::position::{Located, Position};
 use lapidary_language::Language;
 use lapidary_store::Rights;
 
-/// The headline: the verdict, and how much of the text it is about or why nothing is known.
+/// The headline on a terminal: what became of the check, and the sentence on it.
 pub(super) fn verdict(language: Language, report: &Report) -> String {
-    match report.verdict {
-        Rights::Forbidden => match report.covered {
-            Some(covered) => language.verdict_forbidden(&language.percent(covered)),
-            None => language.verdict_forbidden_match(),
-        },
-        Rights::Protected => match report.covered {
-            Some(covered) => language.verdict_protected(&language.percent(covered)),
-            None => language.verdict_protected_match(),
-        },
-        Rights::Free => language.verdict_free(),
-        Rights::PublicDomain => language.verdict_public_domain(),
-        Rights::Unknown => verdict_unknown(language, report),
+    let outcome = Outcome::of(report);
+    let name = outcome.name(language);
+    let name = if outcome.forbids() || !outcome.is_answer() {
+        name.to_uppercase()
+    } else {
+        name
+    };
+    match sentence(language, report) {
+        Some(sentence) => format!("{name}: {sentence}"),
+        None if outcome == Outcome::NoMatch => language.verdict_no_match(),
+        None => name,
     }
 }
 
-fn verdict_unknown(language: Language, report: &Report) -> String {
+/// How much of the text the verdict is about, or why nothing is known.
+pub(super) fn sentence(language: Language, report: &Report) -> Option<String> {
+    match report.verdict {
+        Rights::Forbidden => Some(match report.covered {
+            Some(covered) => language.verdict_forbidden(&language.percent(covered)),
+            None => language.verdict_forbidden_match(),
+        }),
+        Rights::Protected => Some(match report.covered {
+            Some(covered) => language.verdict_protected(&language.percent(covered)),
+            None => language.verdict_protected_match(),
+        }),
+        Rights::Free => Some(language.verdict_free()),
+        Rights::PublicDomain => Some(language.verdict_public_domain()),
+        Rights::Unknown => sentence_on_unknown(language, report),
+    }
+}
+
+fn sentence_on_unknown(language: Language, report: &Report) -> Option<String> {
     match report.reason {
-        Reason::Match if matches_only_allowed(report) => language.verdict_only_allowed(),
-        Reason::Match => language.verdict_rights_unknown(),
-        Reason::NoneDecides => language.verdict_none_decides(),
-        Reason::NoMatch => language.verdict_no_match(),
-        Reason::TooShort => language.verdict_too_short(),
-        Reason::MostlyCommon => language.verdict_not_checked(&language.why_mostly_common()),
-        Reason::NothingToCompare => {
-            language.verdict_not_checked(&language.why_nothing_to_compare())
-        }
+        Reason::Match if matches_only_allowed(report) => Some(language.verdict_only_allowed()),
+        Reason::Match => Some(language.verdict_rights_unknown()),
+        Reason::NoneDecides => Some(language.verdict_none_decides()),
+        Reason::NoMatch | Reason::TooShort => None,
+        Reason::MostlyCommon => Some(language.why_mostly_common()),
+        Reason::NothingToCompare => Some(language.why_nothing_to_compare()),
+    }
+}
+
+/// What an entry about a check says, in a word.
+#[must_use]
+pub fn ruling(language: Language, ruling: Ruling) -> String {
+    match ruling {
+        Ruling::Checked => language.c_checked(),
+        Ruling::Accepted => language.c_accepted(),
+        Ruling::Refused => language.c_refused(),
+        Ruling::Appealed => language.c_appealed(),
     }
 }
 
@@ -194,9 +219,25 @@ pub(super) fn relation(language: Language, relation: Option<Relation>) -> String
     }
 }
 
+/// How long a passage is, and how much of it reads the same, in short: `5,400 characters, 98.7 % the same`.
+pub(super) fn likeness(language: Language, identity: &Identity) -> String {
+    let [_, share] = shares_of(language, identity);
+    language.likeness(&language.characters(identity.characters), &share)
+}
+
 /// How much of a passage is identical: `98.7 % of 54,000 characters are identical`.
 pub(super) fn identity(language: Language, identity: &Identity) -> String {
-    let [share, as_read] = [identity.share(), identity.share_as_read()].map(|share| {
+    let [share, as_read] = shares_of(language, identity);
+    let written = language.identical(&share, identity.characters);
+    if identity.respelled == 0 || share == as_read {
+        return written;
+    }
+    language.identical_as_read(&written, &as_read)
+}
+
+/// The shares of a passage that are identical as written, and as read.
+fn shares_of(language: Language, identity: &Identity) -> [String; 2] {
+    [identity.share(), identity.share_as_read()].map(|share| {
         // Rounded down: 100 only if nothing is missing.
         let percent = language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1);
         let percent = language.percent_of(&percent);
@@ -205,12 +246,7 @@ pub(super) fn identity(language: Language, identity: &Identity) -> String {
         } else {
             percent
         }
-    });
-    let written = language.identical(&share, identity.characters);
-    if identity.respelled == 0 {
-        return written;
-    }
-    language.identical_as_read(&written, &as_read)
+    })
 }
 
 /// Where a passage is in a text, as readers know it.
@@ -245,7 +281,7 @@ pub(super) fn located(language: Language, located: &Located) -> String {
     }
 }
 
-fn position(language: Language, position: &Position) -> String {
+pub(super) fn position(language: Language, position: &Position) -> String {
     let percent = language.percent_of(&language.decimal(position.percent, 1));
     let parts = [
         position

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary_catalogue::api::Report;
 use lapidary_language::Language;
-use lapidary_report::{Checked, PageTexts, html_index, html_report, report_part};
+use lapidary_report::{Checked, CheckedReport, PageTexts, html_index, html_report, report_part};
 
 use super::super::failure::Failure;
 use super::super::terminal::write_page;
@@ -62,7 +62,17 @@ impl Pages {
             }
         };
         let bytes = texts.text.map(|text| text.len() as u64);
-        let part = report_part(language, file, report, bytes, texts, Timestamp::now());
+        let checked = CheckedReport {
+            name: file,
+            report,
+            bytes,
+            texts,
+            when: Timestamp::now(),
+            standing: None,
+            in_console: false,
+            book_page: &|_| None,
+        };
+        let part = report_part(language, &checked);
         write_page(&path, &html_report(language, file, &part))?;
         Ok(name)
     }

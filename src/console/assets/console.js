@@ -31,6 +31,28 @@
     if ('sort' in button.dataset) sort(button.closest('th'));
   });
 
+  // The passages of a report. The access keys J and K go to the next and the previous one.
+  let passage;
+  const open = (one) => {
+    passage = one;
+    one.open = true;
+    (one.querySelector('summary') ?? one).focus({ preventScroll: true });
+    one.scrollIntoView({ block: 'start' });
+  };
+  document.addEventListener('focusin', (event) => {
+    passage = event.target.closest('.passage') ?? passage;
+  });
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest('a[href^="#passage-"]');
+    if (!link) return;
+    event.preventDefault();
+    const all = [...document.querySelectorAll('.report .passage')];
+    const at = all.indexOf(passage);
+    const step = Number(link.dataset.step);
+    const linked = document.getElementById(link.getAttribute('href').slice(1))?.closest('.passage');
+    open((step && at >= 0 ? all[at + step] : linked) ?? linked);
+  });
+
   // Answers that are not there, and sessions that are over.
   document.addEventListener('htmx:sendError', gone);
   document.addEventListener('htmx:timeout', gone);
@@ -157,6 +179,7 @@
       const [from, to] = [places[first]?.start, places[end - 1]?.end];
       const passage = await bytes.slice(start + from, start + Math.min(to, from + LONGEST)).text();
       cell.textContent = passage.replace(/\ufffd$/, '').replace(/[^\P{Cf}\u00ad]/gu, '·') + (to > from + LONGEST ? ' …' : '');
+      cell.closest('.passage').querySelector('.start').textContent = cell.textContent.slice(0, 300);
     }
   };
 

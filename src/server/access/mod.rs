@@ -290,6 +290,28 @@ impl Visible {
     }
 }
 
+/// The libraries whose books whoever sent a request can change; `None` for all.
+#[derive(Clone)]
+pub(super) struct Editable(Option<BTreeSet<Library>>);
+
+impl Editable {
+    pub(super) fn by(request: &HttpRequest) -> Option<BTreeSet<Library>> {
+        let extensions = request.extensions();
+        extensions.get::<Self>()?.0.clone()
+    }
+}
+
+/// The libraries for which a key has a permission; `None` for all.
+fn libraries_for(permission: Permission, key: &Key) -> Option<BTreeSet<Library>> {
+    if key.permits(Permission::Administer) {
+        None
+    } else if key.permits(permission) {
+        Some(key.libraries.clone())
+    } else {
+        Some(BTreeSet::new())
+    }
+}
+
 /// Tells the handlers of a request what its key may see and must do.
 fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
     let mut told = request.extensions_mut();
@@ -298,13 +320,8 @@ fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
         Needs::Check | Needs::Decisions => Permission::ReadTexts,
         _ => Permission::Ingest,
     };
-    told.insert(Visible(if key.permits(Permission::Administer) {
-        None
-    } else if key.permits(seen) {
-        Some(key.libraries.clone())
-    } else {
-        Some(BTreeSet::new())
-    }));
+    told.insert(Visible(libraries_for(seen, key)));
+    told.insert(Editable(libraries_for(Permission::Ingest, key)));
     if key.must_gate.is_some() {
         told.insert(GateRequired);
     }

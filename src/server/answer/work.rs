@@ -110,6 +110,12 @@ impl Answer {
         Self::of(StatusCode::OK, Some((kind, text.into_bytes())))
     }
 
+    /// A table.
+    pub(crate) fn csv(table: String) -> Self {
+        let kind = ContentType(mime::TEXT_CSV_UTF_8);
+        Self::of(StatusCode::OK, Some((kind, table.into_bytes())))
+    }
+
     /// A JSON response with status 200.
     pub(crate) fn ok(shown: &impl Serialize) -> Result<Self, Problem> {
         Self::json(StatusCode::OK, shown)

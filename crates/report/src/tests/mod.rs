@@ -7,7 +7,7 @@ mod terminal;
 use jiff::Timestamp;
 use lapidary_gems::{Place, Rule, Trick};
 
-use super::{PageTexts, TerminalPage, html_report, report_part};
+use super::{CheckedReport, PageTexts, TerminalPage, html_report, report_part};
 use lapidary_catalogue::api::{BookRef, Disguise, DisguisedWord, HiddenText, Match, Report};
 use lapidary_checking::{Extent, Range, Reason, Relation, Score, Span};
 use lapidary_extract::{HiddenCount, Hiding};
@@ -123,11 +123,17 @@ fn page(
     bytes: Option<u64>,
     texts: &PageTexts<'_>,
 ) -> String {
-    html_report(
-        language,
+    let checked = CheckedReport {
         name,
-        &report_part(language, name, report, bytes, texts, Timestamp::UNIX_EPOCH),
-    )
+        report,
+        bytes,
+        texts,
+        when: Timestamp::UNIX_EPOCH,
+        standing: None,
+        in_console: false,
+        book_page: &|_| None,
+    };
+    html_report(language, name, &report_part(language, &checked))
 }
 
 fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord {

@@ -28,13 +28,12 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
         "1970-01-01",
         "2026-01-31",
         "<svg",
-        "<polygon",
         "A. Author",
         "north/17",
     ] {
         assert!(page.contains(said), "{said}: {page}");
     }
-    for element in ["rect", "polygon", "g", "svg"] {
+    for element in ["rect", "g", "svg", "a"] {
         let count = |tag: &str| page.matches(tag).count();
         // Browsers put whatever follows an unclosed SVG element inside it.
         assert_eq!(
@@ -90,7 +89,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
         "<del>",
         "<mark>",
         "st·оne",
-        "<details open>",
+        "<details class=\"passage hue-0\">",
         "Passage 1",
         "lang=\"\"",
     ] {
@@ -102,7 +101,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
         assert!(!both.contains(never), "{never}: {both}");
     }
     for element in [
-        "table", "tr", "td", "details", "summary", "ins", "del", "mark", "h1", "h3",
+        "table", "tr", "td", "details", "summary", "ins", "del", "mark", "h1", "h2", "h3",
     ] {
         let starts = both.matches(&format!("<{element}>")).count()
             + both.matches(&format!("<{element} ")).count();
