@@ -104,6 +104,29 @@ pub enum Meets {
     Yes,
 }
 
+/// Two texts are the same work in other words if so many times as many common gems are in the same order as of unrelated texts. Of
+/// those it was at most 1.2 times as many.
+const ORDERED: f64 = 2.0;
+
+/// Whether two texts say the same in other words: enough of it near each other in both, or much of it in the same order.
+fn says_the_same<E>(
+    rule: &Rule,
+    score: &Score,
+    aligned: impl FnOnce() -> Result<Alignment, E>,
+) -> Result<Meets, E> {
+    if score.common < rule.fewest() {
+        return Ok(Meets::No);
+    }
+    let alignment = aligned()?;
+    let share = score.share_of_query.max(score.share_of_book);
+    let has_passage = alignment.nearby >= rule.fewest() && share >= rule.min_share;
+    Ok(if has_passage || alignment.ordered >= ORDERED {
+        Meets::Scattered
+    } else {
+        Meets::No
+    })
+}
+
 /// Whether a book matches a text by their score and alignment, of which the `shorter` one has so many gems. The alignment is
 /// computed only if the score does not already decide.
 ///
@@ -116,6 +139,9 @@ pub fn meets<E>(
     shorter: u32,
     aligned: impl Fn() -> Result<Alignment, E>,
 ) -> Result<Meets, E> {
+    if recipe.is_rewriting() {
+        return says_the_same(rule, score, aligned);
+    }
     if !is_match(rule, score, &aligned)? {
         return Ok(Meets::No);
     }
@@ -294,6 +320,8 @@ mod tests {
                 same,
                 has_passage: false,
                 is_in_order: true,
+                ordered: 0.0,
+                nearby: 0,
                 evidence: 0.0,
                 support,
                 apart,
@@ -397,6 +425,8 @@ mod tests {
                 same,
                 has_passage: false,
                 is_in_order: true,
+                ordered: 0.0,
+                nearby: 0,
                 evidence: 0.0,
                 support,
                 apart,

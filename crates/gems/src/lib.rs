@@ -110,6 +110,7 @@ mod hash;
 mod name;
 mod packed;
 mod recipe;
+mod rewriting;
 mod rule;
 #[cfg(feature = "utoipa")]
 mod schema;
