@@ -414,6 +414,37 @@ mod tests {
         );
     }
 
+    /// Whether a query of 2,000 gems says the same as a book of as many, if it has these of the book's, each at a place of its own.
+    fn reworded(common: impl Iterator<Item = (usize, u64)>) -> Meets {
+        let text = |first: u64| -> Vec<PlacedGem> {
+            let gems = (first..first + 2_000).map(Gem);
+            gems.map(|gem| PlacedGem { gem, place: None }).collect()
+        };
+        let (mut query, book, mut shared) = (text(10_000), text(0), 0);
+        for (at, gem) in common {
+            query[at].gem = Gem(gem);
+            shared += 1;
+        }
+        let recipe = Recipe::rewriting();
+        let score = Score::new(shared, 2_000, 2_000);
+        let met = meets(&recipe, &recipe.rule(), &score, 2_000, || {
+            Ok::<_, ()>(align(&query, &book, &recipe, |_| Some(1.0)))
+        });
+        met.expect("no error")
+    }
+
+    #[test]
+    fn the_same_in_other_words_is_near_or_in_order() {
+        let near = |gems: u64| reworded((0..gems).map(|at| (900 + at as usize, at * 7 % 20)));
+        assert_eq!([near(19), near(20)], [Meets::No, Meets::Scattered]);
+        let near_in_one = reworded((0..20).map(|at| (900 + at as usize, at * 100)));
+        assert_eq!(near_in_one, Meets::No);
+        let in_order = |gems: u64| reworded((0..gems).map(|at| (at as usize * 100, at * 90)));
+        assert_eq!([in_order(15), in_order(16)], [Meets::No, Meets::Scattered]);
+        let in_no_order = reworded((0..20).map(|at| (at as usize * 100, at * 7 % 20 * 100)));
+        assert_eq!(in_no_order, Meets::No);
+    }
+
     /// Below sixteen gems, those that do not overlap must be a large share.
     #[test]
     fn a_phrase_is_no_copy() {
