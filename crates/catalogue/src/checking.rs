@@ -826,7 +826,7 @@ impl Answering<'_> {
         let relation = if found.identical {
             Some(Relation::SameText)
         } else if answered.is_rewriting() {
-            Some(Relation::SameWork)
+            Some(alignment.relation_if_reworded())
         } else if found.informs == Some(Informs::Scattered) {
             Some(alignment.relation_if_scattered())
         } else {

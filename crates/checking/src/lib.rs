@@ -104,10 +104,6 @@ pub enum Meets {
     Yes,
 }
 
-/// Two texts are the same work in other words if so many times as many common gems are in the same order as of unrelated texts. Of
-/// those it was at most 1.2 times as many.
-const ORDERED: f64 = 2.0;
-
 /// Whether two texts say the same in other words: enough of it near each other in both, or much of it in the same order.
 fn says_the_same<E>(
     rule: &Rule,
@@ -120,7 +116,7 @@ fn says_the_same<E>(
     let alignment = aligned()?;
     let share = score.share_of_query.max(score.share_of_book);
     let has_passage = alignment.nearby >= rule.fewest() && share >= rule.min_share;
-    Ok(if has_passage || alignment.ordered >= ORDERED {
+    Ok(if has_passage || alignment.follows_order() {
         Meets::Scattered
     } else {
         Meets::No

@@ -105,7 +105,7 @@ pub enum Informs {
     /// Too little of the text and the book is literally the same. They are the same work in other words, such as two
     /// translations, or one quotes the other here and there.
     Scattered,
-    /// Only `rewriting` found it: both say the same in other words.
+    /// Only `rewriting` found it: both have content words in common, as the same work in other words has.
     Reworded,
 }
 
