@@ -66,7 +66,7 @@ fn what_says_the_same_in_other_words_informs() {
     }
     let named = check(&with, "--recipe hardened", &texts[0].0);
     assert_eq!(without_rewriting(&named).1["matches"], json!([]));
-    assert_eq!(named.json()[0]["informational"], 0);
+    assert_eq!(named.json()[0]["informational"], Value::Null);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn it_becomes_no_default() {
     let other = catalogue("--recipe hardened");
     let reindex = "reindex --data {} --recipe rewriting --from sources {}";
     run(reindex, &[other.data(), other.path("books")]).expect(0);
-    let stats = run("stats --json {}", &[other.data()]).expect(0).json();
+    let stats = run("stats --json --data {}", &[other.data()]).expect(0).json();
     let recipes = stats[0]["recipes"].as_array().expect("recipes").iter();
     let recipes: Vec<Value> = recipes
         .map(|of| json!([of["recipe"], of["default"], of["ready"], of["books"]]))
