@@ -88,7 +88,9 @@ fn it_becomes_no_default() {
     let other = catalogue("--recipe hardened");
     let reindex = "reindex --data {} --recipe rewriting --from sources {}";
     run(reindex, &[other.data(), other.path("books")]).expect(0);
-    let stats = run("stats --json --data {}", &[other.data()]).expect(0).json();
+    let stats = run("stats --json --data {}", &[other.data()])
+        .expect(0)
+        .json();
     let recipes = stats[0]["recipes"].as_array().expect("recipes").iter();
     let recipes: Vec<Value> = recipes
         .map(|of| json!([of["recipe"], of["default"], of["ready"], of["books"]]))

@@ -227,7 +227,7 @@ impl<'a> LookedUp<'a> {
         } else {
             self.weighed(&gems)
         };
-        Ok(ComparedBook { holders, gems })
+        Ok(ComparedBook { gems, holders })
     }
 
     /// The gems that the query has, too, with the assumed number of books that have each.
