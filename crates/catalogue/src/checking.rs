@@ -227,20 +227,12 @@ impl Checking<'_> {
         let mut questions: Vec<_> = of_all.iter().map(ask).collect();
         self.ask_for_bans(&mut questions, &is_no_ban);
         let deciding = questions.len();
-        let rewords = |_: &Outline| Some(Informs::Reworded);
         let cannot_decide = |number, outline: &Outline| {
             (self.is_left_out)(number, outline) || self.deciding.informs(outline).is_some()
         };
-        questions.extend(aside.iter().map(ask).map(|(query, question)| {
-            let is_rewriting = question.recipe.is_rewriting();
-            let reworded = Question {
-                digests: &[],
-                is_left_out: &cannot_decide,
-                informs: &rewords,
-                ..question
-            };
-            (query, if is_rewriting { reworded } else { question })
-        }));
+        let aside = aside.iter().map(ask);
+        questions
+            .extend(aside.map(|(query, question)| (query, informing(question, &cannot_decide))));
         let tallies = self.tallies(&questions, deciding)?;
         let in_recipes = questions.iter().zip(&tallies);
         let in_recipes = in_recipes
@@ -370,6 +362,22 @@ impl Checking<'_> {
 
     fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
         self.allowances.gem(asked.recipe.name(), probe.placed.gem)
+    }
+}
+
+/// A question that finds only what informs: by `rewriting` in any book but those that could not decide.
+fn informing<'q>(
+    question: Question<'q>,
+    cannot_decide: &'q dyn Fn(BookNo, &Outline) -> bool,
+) -> Question<'q> {
+    if !question.recipe.is_rewriting() {
+        return question;
+    }
+    Question {
+        digests: &[],
+        is_left_out: cannot_decide,
+        informs: &|_| Some(Informs::Reworded),
+        ..question
     }
 }
 
