@@ -32,6 +32,7 @@ mod jobs;
 mod once;
 mod openapi;
 mod quarantine;
+mod rewriting;
 mod secret;
 mod signatures;
 mod sources;

@@ -6,7 +6,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary_gems::clean;
 use serde_json::{Value, json};
 
-use crate::common::{Folder, Random, Server, key, prose, run};
+use crate::common::{Folder, Random, Server, key, prose, reworded, run};
 
 /// A gem in more than this many books of a library is common there.
 const CAP: u64 = 4;
@@ -79,7 +79,7 @@ fn served(folder: &Folder) -> (Server, Client, Client) {
             prose(900, 1500) + &prose(910 + seed, 1500),
         );
     }
-    let recipes = "--recipe hardened --recipe documented";
+    let recipes = "--recipe hardened --recipe documented --recipe rewriting";
     let ingest =
         format!("ingest --data {{}} --library victim --rights protected {recipes} {{}} {{}}");
     run(
@@ -131,6 +131,7 @@ fn questions(folder: &Folder) -> Vec<Value> {
         }
     }
     questions.push(json!({ "text": prose(900, 1500) }));
+    questions.push(json!({ "text": reworded(&text_of(0), 1) }));
     questions
 }
 

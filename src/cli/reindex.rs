@@ -148,13 +148,19 @@ impl ReindexArgs {
 }
 
 fn sentence(reindexed: Reindexed) -> String {
-    let mut sentence = format!("checks now use recipe {}", reindexed.default);
+    // `rewriting` is never the default.
+    let (mut sentence, it) = if reindexed.default == reindexed.previous_default {
+        let default = format!("the default is still recipe {}", reindexed.default);
+        (default, "the new recipe")
+    } else {
+        (format!("checks now use recipe {}", reindexed.default), "it")
+    };
     if let Some(before) = reindexed.dropped {
         sentence = format!("{sentence}; dropped {before}");
     }
     if reindexed.books_without > 0 {
         let books = count(reindexed.books_without, "book has", "books have");
-        sentence = format!("{sentence}; {books} no gems of it");
+        sentence = format!("{sentence}; {books} no gems of {it}");
     }
     sentence
 }

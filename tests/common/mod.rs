@@ -39,6 +39,19 @@ pub fn prose(seed: u64, words: usize) -> String {
     words::text_of_words(|end| random.below(end), words)
 }
 
+/// Half of the words with others between them that `rewriting` does not read, so that `hardened` has nothing in common.
+pub fn reworded(text: &str, seed: u64) -> String {
+    let (mut random, mut reworded) = (Random(seed), String::new());
+    for word in text.split(' ') {
+        if random.below(2) == 0 {
+            continue;
+        }
+        let other = ["xk", "qv", "wz", "jp", "lb", "tm", "rn", "gf"][random.below(8) as usize];
+        reworded.extend([word, " ", other, " "]);
+    }
+    reworded
+}
+
 /// A temporary folder with room for a catalogue, deleted on drop.
 pub struct Folder(tempfile::TempDir);
 

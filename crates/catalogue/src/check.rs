@@ -208,7 +208,9 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         let mut aside = probes_of_book(snapshot, book, aside)?;
         // A book that is known by other gems than those that decide.
         if asked.is_empty() {
-            std::mem::swap(&mut asked, &mut aside);
+            asked = aside
+                .extract_if(.., |(recipe, _)| !recipe.is_rewriting())
+                .collect();
         }
         if asked.is_empty() {
             return Ok(None);
@@ -252,7 +254,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
 pub(super) struct Asked {
     /// The query in each recipe.
     pub(super) recipes: Vec<(Recipe, Vec<Probe>)>,
-    /// The query in those that only books which inform need.
+    /// The query in those that find only what informs.
     pub(super) aside: Vec<(Recipe, Vec<Probe>)>,
     /// The digests that an identical text may have.
     pub(super) digests: Vec<String>,

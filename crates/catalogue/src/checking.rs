@@ -54,7 +54,7 @@ pub(super) struct Checking<'a> {
     pub(super) snapshot: &'a dyn Snapshot,
     /// The query in each recipe. Not empty.
     pub(super) asked: Vec<InRecipe<'a>>,
-    /// The query in recipes that no book needs which decides. They find only books that inform.
+    /// The query in recipes that no book needs which decides, and in `rewriting`. They find only what informs.
     pub(super) aside: Vec<InRecipe<'a>>,
     /// The digests that an identical text may have.
     pub(super) digests: &'a [String],
@@ -227,7 +227,12 @@ impl Checking<'_> {
         let mut questions: Vec<_> = of_all.iter().map(ask).collect();
         self.ask_for_bans(&mut questions, &is_no_ban);
         let deciding = questions.len();
-        questions.extend(aside.iter().map(ask));
+        let cannot_decide = |number, outline: &Outline| {
+            (self.is_left_out)(number, outline) || self.deciding.informs(outline).is_some()
+        };
+        let aside = aside.iter().map(ask);
+        questions
+            .extend(aside.map(|(query, question)| (query, informing(question, &cannot_decide))));
         let tallies = self.tallies(&questions, deciding)?;
         let in_recipes = questions.iter().zip(&tallies);
         let in_recipes = in_recipes
@@ -313,9 +318,10 @@ impl Checking<'_> {
         let mut tallies = Vec::with_capacity(questions.len());
         for (at, (query, question)) in questions.iter().enumerate() {
             let mut tally = candidates(&query.stored, question)?;
+            let is_rewriting = question.recipe.is_rewriting();
             tally.libraries.retain(|LibraryTally { library, .. }| {
-                !self.without.contains(library)
-                    && (at < deciding || self.deciding.informing().contains(library))
+                let informs = self.deciding.informing().contains(library);
+                !self.without.contains(library) && (at < deciding || informs != is_rewriting)
             });
             tallies.push(tally);
         }
@@ -356,6 +362,22 @@ impl Checking<'_> {
 
     fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
         self.allowances.gem(asked.recipe.name(), probe.placed.gem)
+    }
+}
+
+/// A question that finds only what informs: by `rewriting` in any book but those that could not decide.
+fn informing<'q>(
+    question: Question<'q>,
+    cannot_decide: &'q dyn Fn(BookNo, &Outline) -> bool,
+) -> Question<'q> {
+    if !question.recipe.is_rewriting() {
+        return question;
+    }
+    Question {
+        digests: &[],
+        is_left_out: cannot_decide,
+        informs: &|_| Some(Informs::Reworded),
+        ..question
     }
 }
 
@@ -406,6 +428,10 @@ impl<'a> Answered<'a> {
 impl Answered<'_> {
     fn judge(&self) -> Result<Judgements, StoreError> {
         judge(self.stored, self.question, &self.looked_up, MOST_COMPARED)
+    }
+
+    fn is_rewriting(&self) -> bool {
+        self.asked.recipe.is_rewriting()
     }
 
     /// The gems that some library did not count, of those whose books are more than information.
@@ -525,16 +551,23 @@ impl Answering<'_> {
     }
 
     fn ranked(&self) -> Result<AllMatches, StoreError> {
-        let judged = self
-            .in_recipes
-            .iter()
-            .map(Answered::judge)
-            .collect::<Result<_, _>>()?;
+        let (mut judged, mut reworded) = (Vec::new(), None);
+        for (at, answered) in self.in_recipes.iter().enumerate() {
+            if answered.is_rewriting() {
+                reworded = Some((answered.judge()?, at));
+            } else {
+                judged.push(answered.judge()?);
+            }
+        }
+        let mut merged = merge(judged);
+        if let Some((others, at)) = reworded {
+            merged.add_others(others, at);
+        }
         let Judgements {
             matches,
             disabled,
             left_out,
-        } = merge(judged);
+        } = merged;
         Ok(AllMatches {
             ranked: rank(matches),
             disabled: disabled.len(),
@@ -549,6 +582,7 @@ impl Answering<'_> {
             uncompared,
         } = self.ranked()?;
         let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
+        let reworded = ranked.reworded();
         let ShownMatches {
             matches,
             left_out,
@@ -563,7 +597,7 @@ impl Answering<'_> {
         notes.extend(left_out);
         Ok(Report {
             verdict,
-            reason: self.reason([total, informing], &common),
+            reason: self.reason([total, informing, reworded], &common),
             covered,
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.deciding),
@@ -679,14 +713,14 @@ impl Answering<'_> {
         (answered, &answered.looked_up[found.library])
     }
 
-    /// `matches`: how many there are, and how many only inform. `common`: for each recipe, the number of gems that did not count.
-    fn reason(&self, matches: [usize; 2], common: &[u32]) -> Reason {
+    /// `matches`: how many there are, how many only inform, and how many of these only `rewriting` found. `common`: for each recipe, the number of gems that did not count.
+    fn reason(&self, matches: [usize; 3], common: &[u32]) -> Reason {
         let answered = self.deciding().iter();
-        let [deciding, informing] = matches;
+        let [deciding, informing, reworded] = matches;
         if deciding > 0 {
             Reason::Match
         } else if answered.clone().all(|of| of.is_empty) {
-            if informing > 0 {
+            if informing > reworded {
                 Reason::NoneDecides
             } else {
                 Reason::NothingToCompare
@@ -799,6 +833,8 @@ impl Answering<'_> {
         let has_places = answered.has_places(&alignment.spans);
         let relation = if found.identical {
             Some(Relation::SameText)
+        } else if answered.is_rewriting() {
+            Some(alignment.relation_if_reworded())
         } else if found.informs == Some(Informs::Scattered) {
             Some(alignment.relation_if_scattered())
         } else {

@@ -11,7 +11,7 @@ use super::add::GemsByRecipe;
 use super::authority::Authority;
 use super::check::today;
 use super::checking::{Checking, InRecipe};
-use super::recipes::reaching_all;
+use super::recipes::{Chosen, reaching_all};
 use super::{CatalogueError, Editor};
 use lapidary_checking::{is_collage, kept_probes};
 use lapidary_store::{Quarantine, Record};
@@ -107,6 +107,7 @@ fn queries(
     gems: &GemsByRecipe,
 ) -> Vec<(Recipe, Vec<Probe>)> {
     let mut queries = Vec::new();
+    let Chosen { recipes: known, .. } = known.into();
     for recipes in [reaching, known] {
         for recipe in recipes {
             if let Some(gems) = gems.get(recipe.name()) {

@@ -147,6 +147,7 @@ impl Gated {
         hidden: &HiddenWords,
         recipes: Vec<Recipe>,
     ) -> Self {
+        let Chosen { recipes, .. } = recipes.into();
         let asked = Asked::of_text(text.original(), text, recipes.into());
         Self {
             gate,

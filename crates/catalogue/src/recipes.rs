@@ -46,13 +46,16 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         self.0.store.snapshot().recipes()
     }
 
-    /// The first recipe of the catalogue whose gems anybody can compute: that of clients that send no texts. It is ready.
+    /// The first recipe of the catalogue that decides and whose gems anybody can compute: that of clients that send no texts. It
+    /// is ready.
     #[must_use]
     pub fn portable(&self) -> Option<RecipeName> {
         let snapshot = self.0.store.snapshot();
         let is_portable = |recipe: &Recipe| {
             let name = recipe.name();
-            snapshot.is_ready(name) && Recipe::named(name.as_str(), None).is_ok()
+            !recipe.is_rewriting()
+                && snapshot.is_ready(name)
+                && Recipe::named(name.as_str(), None).is_ok()
         };
         let mut known = snapshot.recipes().into_iter();
         known.find(is_portable).map(|recipe| recipe.name().clone())
@@ -198,10 +201,16 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
             }
             Recipes::Named(names) => named(snapshot, deciding, &known, names, options)?,
         };
+        let chosen = Chosen::from(chosen);
         match gems {
-            _ if !chosen.is_empty() => Ok(chosen.into()),
+            _ if !chosen.recipes.is_empty() => Ok(chosen),
             None => Ok(reaching_all(deciding, known)?),
             Some(gems) => {
+                if let Some(rewriting) = chosen.aside.first().filter(|_| !gems.is_empty()) {
+                    // Its gems alone decide nothing.
+                    let known = Chosen::from(known).recipes;
+                    return Err(CatalogueError::no_such_recipe(rewriting.name(), &known));
+                }
                 let known = known_or_new(known);
                 let belonging = self.belonging(&known, gems).or(known.first());
                 Ok(belonging.into_iter().cloned().collect::<Vec<_>>().into())
@@ -211,19 +220,23 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
 }
 
 impl CatalogueRecipes<Editor<'_>> {
-    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, it gets
+    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any that decides, it gets
     /// `hardened` with a secret of its own, the default, and `hardened` and `released` for gems that clients send. Returns all
     /// recipes of the catalogue; new texts get gems of each of them.
     ///
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.all();
-        let recipes = match recipes {
-            [] if known.is_empty() => return self.begin(),
-            [] => return Ok(known),
-            named => named,
-        };
-        self.0.feeding.alone(|| self.add(recipes))
+        let (aside, deciding): (Vec<Recipe>, Vec<Recipe>) =
+            recipes.iter().cloned().partition(Recipe::is_rewriting);
+        if deciding.is_empty() && known.is_empty() {
+            self.begin()?;
+        }
+        let recipes = [deciding, aside].concat();
+        if recipes.is_empty() {
+            return Ok(self.all());
+        }
+        self.0.feeding.alone(|| self.add(&recipes))
     }
 
     /// Adds the recipe of this name, and returns whether it is new. A request that takes effect once keeps which one it is
@@ -348,25 +361,31 @@ fn public() -> [Recipe; 2] {
 pub(super) struct Chosen {
     /// At least one.
     pub(super) recipes: Vec<Recipe>,
-    /// Those of the others that reach more books, all of which only inform.
+    /// Those of the others that reach more books, all of which only inform; and `rewriting`, whose matches do.
     pub(super) aside: Vec<Recipe>,
 }
 
 impl From<Vec<Recipe>> for Chosen {
     fn from(recipes: Vec<Recipe>) -> Self {
-        Self {
-            recipes,
-            aside: Vec::new(),
-        }
+        let (aside, recipes) = recipes.into_iter().partition(Recipe::is_rewriting);
+        Self { recipes, aside }
     }
 }
 
-/// The default of the known recipes, and those of the others that find books which the ones before do not. A book is covered
-/// by any of its recipes, so one that is known only by gems needs no other than that of its gems.
+/// The recipes of a check that names none, with `rewriting` if it is known.
 pub(super) fn reaching_all(
     deciding: &Deciding<'_>,
     known: Vec<Recipe>,
 ) -> Result<Chosen, StoreError> {
+    let Chosen { recipes, aside } = known.into();
+    let mut chosen = deciding_recipes(deciding, recipes)?;
+    chosen.aside.extend(aside);
+    Ok(chosen)
+}
+
+/// The default of the known recipes, and those of the others that find books which the ones before do not. A book is covered
+/// by any of its recipes, so one that is known only by gems needs no other than that of its gems.
+fn deciding_recipes(deciding: &Deciding<'_>, known: Vec<Recipe>) -> Result<Chosen, StoreError> {
     if known.is_empty() {
         return Ok(vec![Recipe::hardened()].into());
     }

@@ -96,7 +96,8 @@ impl<'a> Text<'a> {
 
     /// The gems of a signature.
     fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
-        recipe.is_signature().then(|| {
+        let is_of_words = recipe.is_signature() && !recipe.is_rewriting();
+        is_of_words.then(|| {
             recipe.gems_of_words(self.words.get_or_init(|| {
                 let text = self.clean(recipe).map_or(self.stands, Clean::text);
                 TextWords::of(text).in_language(self.language)

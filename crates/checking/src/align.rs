@@ -33,6 +33,9 @@ const MISSING_COST: f64 = 0.05;
 /// Texts are in the same order if at least this share of the common gems is. Of translations, nearly all are; of quotations from
 /// everywhere, about as many as by chance.
 const IN_ORDER: f64 = 0.75;
+/// Two texts are the same work in other words if so many times as many common gems are in the same order as of numbers in random
+/// order. Of unrelated texts it was at most 1.2 times as many.
+const ORDERED: f64 = 2.0;
 /// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many of the longer one. Replaced words
 /// and scanning errors change it less, and another translation usually more.
 const SLACK: (u64, u64) = (4, 64);
@@ -55,6 +58,10 @@ pub struct Alignment {
     pub has_passage: bool,
     /// Whether the common gems are in the same order in both texts, over all passages.
     pub is_in_order: bool,
+    /// How many times as many common gems are in the same order as of gems in random order. Those of one passage count once.
+    pub ordered: f64,
+    /// The most common gems within a [reach](Recipe::reach) of gems of both texts.
+    pub nearby: u32,
     /// Total weight of the common gems. Isolated gems count half.
     pub evidence: f64,
     /// Number of common gems. Isolated gems count half.
@@ -78,6 +85,22 @@ impl Alignment {
             Relation::SameWork
         } else {
             Relation::Quotations
+        }
+    }
+
+    /// Whether many more of the common gems are in the same order than of unrelated texts.
+    #[must_use]
+    pub(super) fn follows_order(&self) -> bool {
+        self.ordered >= ORDERED
+    }
+
+    /// How the texts relate if `rewriting` found what they have in common. Words in a row may be a quotation.
+    #[must_use]
+    pub fn relation_if_reworded(&self) -> Relation {
+        if self.has_passage && !self.follows_order() {
+            Relation::Quotations
+        } else {
+            Relation::SameWork
         }
     }
 }
@@ -202,7 +225,9 @@ pub fn align(
             .collect(),
         same: same(&common, query),
         has_passage: has_passage(&common),
-        is_in_order: is_in_order(&common),
+        is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
+        ordered: ordered(&common, recipe.reach()),
+        nearby: nearby(&common, recipe.reach()) as u32,
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
@@ -481,8 +506,8 @@ fn segment_score(common: &[CommonGem], apart: &[CommonGem]) -> f64 {
     best
 }
 
-/// Whether most of the common gems are in the same order: as many as the longest increasing subsequence has (Fredman 1975).
-fn is_in_order(common: &[CommonGem]) -> bool {
+/// How many of the common gems are in the same order: as many as the longest increasing subsequence has (Fredman 1975).
+fn longest_order(common: &[CommonGem]) -> usize {
     // The smallest last element of an increasing subsequence of each length.
     let mut ends: Vec<usize> = Vec::new();
     for gem in common {
@@ -491,7 +516,42 @@ fn is_in_order(common: &[CommonGem]) -> bool {
             at => ends[at] = gem.book,
         }
     }
-    ends.len() as f64 >= IN_ORDER * common.len() as f64
+    ends.len()
+}
+
+/// How much longer the longest increasing subsequence of the common gems, one of each reach of the query, is than that of numbers in
+/// random order, which is twice the square root of their number (Vershik and Kerov 1977).
+fn ordered(common: &[CommonGem], reach: usize) -> f64 {
+    let mut spread: Vec<CommonGem> = Vec::new();
+    for gem in common {
+        let last = spread.last();
+        if last.is_none_or(|last| gem.query - last.query > reach) {
+            spread.push(*gem);
+        }
+    }
+    let random = 2.0 * (spread.len().max(1) as f64).sqrt();
+    longest_order(&spread) as f64 / random
+}
+
+/// The most common gems, in any order, within a reach of both texts.
+fn nearby(common: &[CommonGem], reach: usize) -> usize {
+    let mut most = 0;
+    for (at, first) in common.iter().enumerate() {
+        let near = common[at..].partition_point(|gem| gem.query - first.query <= reach);
+        if near > most {
+            let mut in_book: Vec<usize> =
+                common[at..at + near].iter().map(|gem| gem.book).collect();
+            in_book.sort_unstable();
+            most = most.max(longest_within(&in_book, reach));
+        }
+    }
+    most
+}
+
+/// The most of these ascending numbers that differ by at most a reach.
+fn longest_within(numbers: &[usize], reach: usize) -> usize {
+    let within = |at: usize| numbers[at..].partition_point(|number| number - numbers[at] <= reach);
+    (0..numbers.len()).map(within).max().unwrap_or(0)
 }
 
 /// A gem, and the text around it that is nearer to it than to others.
@@ -887,6 +947,8 @@ mod tests {
             same: vec![],
             has_passage: false,
             is_in_order: true,
+            ordered: 0.0,
+            nearby: 0,
             evidence: 0.0,
             support: 0.0,
             apart: 0,

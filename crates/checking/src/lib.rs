@@ -104,6 +104,25 @@ pub enum Meets {
     Yes,
 }
 
+/// Whether two texts say the same in other words: enough of it near each other in both, or much of it in the same order.
+fn says_the_same<E>(
+    rule: &Rule,
+    score: &Score,
+    aligned: impl FnOnce() -> Result<Alignment, E>,
+) -> Result<Meets, E> {
+    if score.common < rule.fewest() {
+        return Ok(Meets::No);
+    }
+    let alignment = aligned()?;
+    let share = score.share_of_query.max(score.share_of_book);
+    let has_passage = alignment.nearby >= rule.fewest() && share >= rule.min_share;
+    Ok(if has_passage || alignment.follows_order() {
+        Meets::Scattered
+    } else {
+        Meets::No
+    })
+}
+
 /// Whether a book matches a text by their score and alignment, of which the `shorter` one has so many gems. The alignment is
 /// computed only if the score does not already decide.
 ///
@@ -116,6 +135,9 @@ pub fn meets<E>(
     shorter: u32,
     aligned: impl Fn() -> Result<Alignment, E>,
 ) -> Result<Meets, E> {
+    if recipe.is_rewriting() {
+        return says_the_same(rule, score, aligned);
+    }
     if !is_match(rule, score, &aligned)? {
         return Ok(Meets::No);
     }
@@ -294,6 +316,8 @@ mod tests {
                 same,
                 has_passage: false,
                 is_in_order: true,
+                ordered: 0.0,
+                nearby: 0,
                 evidence: 0.0,
                 support,
                 apart,
@@ -386,6 +410,37 @@ mod tests {
         );
     }
 
+    /// Whether a query of 2,000 gems says the same as a book of as many, if it has these of the book's, each at a place of its own.
+    fn reworded(common: impl Iterator<Item = (usize, u64)>) -> Meets {
+        let text = |first: u64| -> Vec<PlacedGem> {
+            let gems = (first..first + 2_000).map(Gem);
+            gems.map(|gem| PlacedGem { gem, place: None }).collect()
+        };
+        let (mut query, book, mut shared) = (text(10_000), text(0), 0);
+        for (at, gem) in common {
+            query[at].gem = Gem(gem);
+            shared += 1;
+        }
+        let recipe = Recipe::rewriting();
+        let score = Score::new(shared, 2_000, 2_000);
+        let met = meets(&recipe, &recipe.rule(), &score, 2_000, || {
+            Ok::<_, ()>(align(&query, &book, &recipe, |_| Some(1.0)))
+        });
+        met.expect("no error")
+    }
+
+    #[test]
+    fn the_same_in_other_words_is_near_or_in_order() {
+        let near = |gems: u64| reworded((0..gems).map(|at| (900 + at as usize, at * 7 % 20)));
+        assert_eq!([near(19), near(20)], [Meets::No, Meets::Scattered]);
+        let near_in_one = reworded((0..20).map(|at| (900 + at as usize, at * 100)));
+        assert_eq!(near_in_one, Meets::No);
+        let in_order = |gems: u64| reworded((0..gems).map(|at| (at as usize * 100, at * 90)));
+        assert_eq!([in_order(15), in_order(16)], [Meets::No, Meets::Scattered]);
+        let in_no_order = reworded((0..20).map(|at| (at as usize * 100, at * 7 % 20 * 100)));
+        assert_eq!(in_no_order, Meets::No);
+    }
+
     /// Below sixteen gems, those that do not overlap must be a large share.
     #[test]
     fn a_phrase_is_no_copy() {
@@ -397,6 +452,8 @@ mod tests {
                 same,
                 has_passage: false,
                 is_in_order: true,
+                ordered: 0.0,
+                nearby: 0,
                 evidence: 0.0,
                 support,
                 apart,

@@ -16,6 +16,7 @@
 //! | [`Recipe::released`] | services that take the gems of [Text::Distill], as the published module computes them | 32 bits |
 //! | [`Recipe::documented`] | the same, following the authors' description of the algorithm | 32 bits |
 //! | [`Recipe::documented_second`] | like `documented`, but cut in other places, to tell chance from copies | 32 bits |
+//! | [`Recipe::rewriting`] | the same work in other words | 48 bits |
 //! | [signatures](Recipe::signature), such as `tf` or `winnow;k=5` | the classic methods of digital libraries | 64 or 32 bits |
 //!
 //! # The gems of a text
@@ -110,6 +111,7 @@ mod hash;
 mod name;
 mod packed;
 mod recipe;
+mod rewriting;
 mod rule;
 #[cfg(feature = "utoipa")]
 mod schema;

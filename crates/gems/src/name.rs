@@ -84,7 +84,7 @@ pub enum RecipeError {
     Name(String),
     /// There is no built-in recipe with that name.
     #[error(
-        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine; \
+        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine, rewriting; \
          signatures: {methods}",
         methods = METHODS.join(", ")
     )]

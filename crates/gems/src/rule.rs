@@ -66,6 +66,13 @@ impl Rule {
         min_support: 2.0,
         ..Self::EXACT
     };
+    /// The rule of `rewriting`, whose gems must be near each other. A triple in so many books is a common phrase.
+    pub const REWRITING: Self = Self {
+        min_common: 3,
+        min_share: 0.01,
+        common_cap: 1_000,
+        ..Self::EXACT
+    };
     /// With fewer common gems, [`Rule::min_share_of_few`] is required.
     pub const FEW: u32 = 16;
 

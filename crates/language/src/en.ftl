@@ -138,6 +138,7 @@ informs_untrusted = only information: its library is not trusted
 is_disputed = disputed: its text is not known, and a book of another library has this passage too
 informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
 informs_scattered = only information: too little of it is literally the same
+informs_reworded = only information: found by what it says, not by its wording
 # $day (String)
 valid_from = assigned rights valid from { $day }
 # $day (String)

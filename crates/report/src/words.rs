@@ -192,6 +192,7 @@ pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
         Some(Informs::UntrustedLibrary) => Some(language.informs_untrusted()),
         Some(Informs::Quarantined) => Some(language.informs_quarantined()),
         Some(Informs::Scattered) => Some(language.informs_scattered()),
+        Some(Informs::Reworded) => Some(language.informs_reworded()),
         None if found.allowed => Some(language.on_allow_list()),
         None => found.disputed.then(|| language.is_disputed()),
     }

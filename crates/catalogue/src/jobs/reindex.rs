@@ -114,7 +114,11 @@ impl Jobs<Editor<'_>> {
             .alone(|| self.0.store.add_recipe(&self.0.actor, recipe))?;
         work.checkpoint(true, |job| job.checkpoint.before = Some(before.clone()))?;
         let without = self.cut_and_switch(reindex, job, work)?;
-        let default = recipe.name().clone();
+        let default = if recipe.is_rewriting() {
+            before.clone()
+        } else {
+            recipe.name().clone()
+        };
         let dropped = (reindex.drop_old && before != default).then(|| before.clone());
         if let Some(old) = &dropped {
             self.drop_recipe(old, work)?;
@@ -125,6 +129,24 @@ impl Jobs<Editor<'_>> {
             default,
             dropped,
         })
+    }
+
+    /// Makes the recipe the default if every book has gems of it, or with `anyway`; `rewriting`, which decides nothing, only ready.
+    /// Returns how many books have none.
+    fn switch(&self, recipe: &Recipe, anyway: bool) -> Result<u64, CatalogueError> {
+        if recipe.is_rewriting() {
+            let incomplete = self.0.recipes().make_ready(std::slice::from_ref(recipe))?;
+            return Ok(incomplete
+                .iter()
+                .map(|(_, coverage)| coverage.lacking())
+                .sum());
+        }
+        let state = RecipeState::Default { anyway };
+        let without = self
+            .0
+            .store
+            .set_recipe(&self.0.actor, recipe.name(), state)?;
+        Ok(without)
     }
 
     /// Computes gems of the recipe until it can become the default, and makes it that. Returns the number of books without
@@ -147,13 +169,7 @@ impl Jobs<Editor<'_>> {
                 ReindexInput::Folds => self.cut_folds(recipe, &mut done, book, work)?,
                 ReindexInput::Sources => 0,
             };
-            let state = RecipeState::Default {
-                anyway: allow_missing,
-            };
-            let without = self
-                .0
-                .store
-                .set_recipe(&self.0.actor, recipe.name(), state)?;
+            let without = self.switch(recipe, allow_missing)?;
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {

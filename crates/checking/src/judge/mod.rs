@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Recipe, Rule};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -105,6 +105,8 @@ pub enum Informs {
     /// Too little of the text and the book is literally the same. They are the same work in other words, such as two
     /// translations, or one quotes the other here and there.
     Scattered,
+    /// Only `rewriting` found it: both have content words in common, as the same work in other words has.
+    Reworded,
 }
 
 /// A book that matches.
@@ -203,6 +205,19 @@ impl Judgements {
             allowed,
             informs,
         });
+    }
+}
+
+impl Judgements {
+    /// Adds the matches of another recipe, at this position, that are no matches yet.
+    pub fn add_others(&mut self, others: Self, recipe: usize) {
+        let known: HashSet<BookNo> = self.matches.iter().map(|found| found.number).collect();
+        let others = others.matches.into_iter();
+        let new = others.filter(|found| !known.contains(&found.number));
+        self.matches.extend(new.map(|found| Judged {
+            recipes: vec![recipe],
+            ..found
+        }));
     }
 }
 
@@ -399,11 +414,13 @@ pub struct Ranked {
     matches: Vec<Judged>,
 }
 
-/// Orders matches: first those that are more than information; then identical texts, by number of common gems, and by score.
+/// Orders matches: first those that are more than information, and last those that say the same in other words; then identical texts, by number of common gems, and by score.
 #[must_use]
 pub fn rank(mut matches: Vec<Judged>) -> Ranked {
     fn order(a: &Judged, b: &Judged) -> Ordering {
-        let informs = a.informs.is_some().cmp(&b.informs.is_some());
+        let by_informs =
+            |of: &Judged| (of.informs.is_some(), of.informs == Some(Informs::Reworded));
+        let informs = by_informs(a).cmp(&by_informs(b));
         let identical = b.identical.cmp(&a.identical);
         let common = b.score.common.cmp(&a.score.common);
         let alike = b.score.score.total_cmp(&a.score.score);
@@ -462,6 +479,14 @@ impl Ranked {
     #[must_use]
     pub fn informing(&self) -> usize {
         self.matches.len() - self.total()
+    }
+
+    /// The number of these that only `rewriting` found.
+    #[must_use]
+    pub fn reworded(&self) -> usize {
+        let informing = &self.matches[self.total()..];
+        let is_other = |found: &Judged| found.informs != Some(Informs::Reworded);
+        informing.len() - informing.partition_point(is_other)
     }
 
     /// Up to `limit` matches. The best one behind the verdict takes the last place if it would not be shown, so that

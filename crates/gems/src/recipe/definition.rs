@@ -33,7 +33,7 @@ pub(super) enum Definition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<Secret>,
     },
-    /// The name determines everything; the lexicon that it ends with is kept too, to compute gems.
+    /// The name determines everything, as of `rewriting`; the lexicon that it ends with is kept too, to compute gems.
     Signature {
         name: RecipeName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,6 +59,10 @@ impl From<Recipe> for Definition {
                 window: hardened.density().window(),
                 bits: Hardened::GEM_BITS,
                 secret: hardened.secret().cloned(),
+            },
+            Method::Rewriting => Self::Signature {
+                name,
+                lexicon: None,
             },
             Method::Signature(signature) => Self::Signature {
                 name,
@@ -110,7 +114,7 @@ impl TryFrom<Definition> for Recipe {
                 let lexicon = lexicon
                     .map(|written| written.parse::<Lexicon>().map(Arc::new))
                     .transpose()?;
-                let recipe = Self::signature(name.as_str(), lexicon.as_ref())?;
+                let recipe = Self::named(name.as_str(), lexicon.as_ref())?;
                 (name, recipe)
             }
         };

@@ -19,12 +19,15 @@ use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::{Density, Hardened};
 use super::name::{RecipeError, RecipeName, excerpt};
 use super::packed::PackedFold;
+use super::rewriting;
 use super::rule::Rule;
 use super::secret::Secret;
 use super::signatures::{Lexicon, Signature, SignatureError, TextWords};
 
 /// The name of `documented` with the second boundaries.
 const SECOND: &str = "documented-second";
+/// The name of the recipe that finds the same in other words.
+const REWRITING: &str = "rewriting";
 
 /// How a text becomes gems. Gems of different recipes cannot be compared.
 ///
@@ -57,6 +60,8 @@ enum Method {
     Hardened(Hardened),
     /// Words, chosen by one of the methods of the literature.
     Signature(Arc<Signature>),
+    /// Stems of words, three in a row.
+    Rewriting,
 }
 
 impl Method {
@@ -72,6 +77,7 @@ impl Method {
             Self::Exact { base, boundaries } => name_of(*base, boundaries),
             Self::Hardened(hardened) => RecipeName::new(&hardened.name()),
             Self::Signature(signature) => RecipeName::new(signature.name()),
+            Self::Rewriting => RecipeName::new(REWRITING),
         }
     }
 }
@@ -112,6 +118,23 @@ impl Recipe {
         Self::by(Method::Hardened(Hardened::new(Density::Fine, None)))
     }
 
+    /// The recipe `rewriting`: for translations, retellings and summaries, which say the same in other words. A match only
+    /// informs.
+    ///
+    /// ```
+    /// use std::collections::BTreeSet;
+    ///
+    /// use lapidary_gems::Recipe;
+    ///
+    /// let recipe = Recipe::rewriting();
+    /// let gems = |text| recipe.gems(text).into_iter().map(|placed| placed.gem).collect::<BTreeSet<_>>();
+    /// assert_eq!(gems("The treasures lay in an old box"), gems("In the box there lay old treasure"));
+    /// ```
+    #[must_use]
+    pub fn rewriting() -> Self {
+        Self::by(Method::Rewriting)
+    }
+
     /// The recipe of a signature: one of the methods that libraries find duplicates by. Its name is the method, then each
     /// parameter that is not the usual one, then `@` and the lexicon if it weighs words by one.
     ///
@@ -140,19 +163,26 @@ impl Recipe {
         }
     }
 
-    /// The recipe of this name: a built-in one or a signature. A lexicon is ignored by all but those that need one.
+    /// The recipe of this name: a built-in one, `rewriting` or a signature. A lexicon is ignored by all but those that need one.
     ///
     /// # Errors
     /// Those of [`Recipe::signature`].
     pub fn named(name: &str, lexicon: Option<&Arc<Lexicon>>) -> Result<Self, RecipeError> {
-        let built_in = Self::built_in().find(|recipe| recipe.name.as_str() == name);
+        let mut built_in = Self::built_in().chain([Self::rewriting()]);
+        let built_in = built_in.find(|recipe| recipe.name.as_str() == name);
         built_in.map_or_else(|| Self::signature(name, lexicon), Ok)
     }
 
     /// Whether its gems have to be computed from texts, because there is no fold to cut.
     #[must_use]
     pub fn is_signature(&self) -> bool {
-        matches!(self.method, Method::Signature(_))
+        matches!(self.method, Method::Signature(_) | Method::Rewriting)
+    }
+
+    /// Whether its matches say the same in other words, and so never decide.
+    #[must_use]
+    pub fn is_rewriting(&self) -> bool {
+        self.method == Method::Rewriting
     }
 
     /// The lexicon that it weighs words by, if it is a signature that does.
@@ -171,7 +201,7 @@ impl Recipe {
         }
     }
 
-    /// All built-in recipes.
+    /// All built-in recipes whose matches decide.
     pub fn built_in() -> impl Iterator<Item = Self> {
         let exact = Base::ALL.into_iter().map(Method::standard);
         exact
@@ -191,7 +221,7 @@ impl Recipe {
     pub fn boundaries(&self) -> Option<&Boundaries> {
         match &self.method {
             Method::Exact { boundaries, .. } => Some(boundaries),
-            Method::Hardened(_) | Method::Signature(_) => None,
+            Method::Hardened(_) | Method::Signature(_) | Method::Rewriting => None,
         }
     }
 
@@ -201,7 +231,7 @@ impl Recipe {
     pub fn with_boundaries(&self, boundaries: Boundaries) -> Self {
         match self.method {
             Method::Exact { base, .. } => Self::by(Method::Exact { base, boundaries }),
-            Method::Hardened(_) | Method::Signature(_) => self.clone(),
+            Method::Hardened(_) | Method::Signature(_) | Method::Rewriting => self.clone(),
         }
     }
 
@@ -223,7 +253,7 @@ impl Recipe {
                 let hardened = Hardened::new(hardened.density(), Some(secret));
                 Some(Self::by(Method::Hardened(hardened)))
             }
-            Method::Exact { .. } | Method::Signature(_) => None,
+            Method::Exact { .. } | Method::Signature(_) | Method::Rewriting => None,
         }
     }
 
@@ -233,7 +263,7 @@ impl Recipe {
     pub fn secret(&self) -> Option<&Secret> {
         match &self.method {
             Method::Hardened(hardened) => hardened.secret(),
-            Method::Exact { .. } | Method::Signature(_) => None,
+            Method::Exact { .. } | Method::Signature(_) | Method::Rewriting => None,
         }
     }
 
@@ -254,7 +284,7 @@ impl Recipe {
     /// of the unchanged text.
     #[must_use]
     pub fn reads_clean(&self) -> bool {
-        matches!(self.method, Method::Hardened(_))
+        matches!(self.method, Method::Hardened(_) | Method::Rewriting)
     }
 
     /// How many characters of prose have one gem, on average over 152 books in 12 languages. Other boundaries than the
@@ -272,6 +302,7 @@ impl Recipe {
             } => 3_200,
             Method::Hardened(ref hardened) => hardened.characters_per_gem(),
             Method::Signature(ref signature) => signature.characters_per_gem(),
+            Method::Rewriting => rewriting::CHARACTERS_PER_GEM,
         }
     }
 
@@ -283,6 +314,7 @@ impl Recipe {
         match &self.method {
             Method::Hardened(hardened) if hardened.density() == Density::Coarse => 24,
             Method::Exact { .. } | Method::Hardened(_) | Method::Signature(_) => 8,
+            Method::Rewriting => rewriting::REACH,
         }
     }
 
@@ -299,6 +331,7 @@ impl Recipe {
             Method::Exact { .. } => Rule::EXACT,
             Method::Hardened(ref hardened) => hardened.rule(),
             Method::Signature(ref signature) => signature.rule(),
+            Method::Rewriting => Rule::REWRITING,
         }
     }
 
@@ -315,6 +348,7 @@ impl Recipe {
             Method::Exact { .. } => 32,
             Method::Hardened(_) => Hardened::GEM_BITS,
             Method::Signature(ref signature) => signature.gem_bits(),
+            Method::Rewriting => rewriting::GEM_BITS,
         }
     }
 
@@ -323,7 +357,7 @@ impl Recipe {
     pub fn write(&self, gem: Gem) -> WrittenGem {
         match self.method {
             Method::Exact { .. } => WrittenGem::Number(gem.0),
-            Method::Hardened(_) => WrittenGem::Digits(gem.0),
+            Method::Hardened(_) | Method::Rewriting => WrittenGem::Digits(gem.0),
             Method::Signature(ref signature) => signature.write(gem),
         }
     }
@@ -333,7 +367,7 @@ impl Recipe {
     pub fn read(&self, written: WrittenGem) -> Option<Gem> {
         match (written, &self.method) {
             (WrittenGem::Number(gem), Method::Exact { .. })
-            | (WrittenGem::Digits(gem), Method::Hardened(_)) => {
+            | (WrittenGem::Digits(gem), Method::Hardened(_) | Method::Rewriting) => {
                 (gem >> self.gem_bits() == 0).then_some(Gem(gem))
             }
             (written, Method::Signature(signature)) => signature.read(written),
@@ -350,6 +384,7 @@ impl Recipe {
             Method::Exact { base, .. } => fold(text, base, String::new),
             Method::Hardened(_) => Hardened::fold(text),
             Method::Signature(ref signature) => signature.strings(text).join("\n"),
+            Method::Rewriting => rewriting::fold(text),
         }
     }
 
@@ -362,7 +397,7 @@ impl Recipe {
             Method::Exact { base, .. } => {
                 [fold(text, base, Vec::new), plainly(text, base, Vec::new)]
             }
-            Method::Hardened(_) | Method::Signature(_) => Default::default(),
+            Method::Hardened(_) | Method::Signature(_) | Method::Rewriting => Default::default(),
         }
     }
 
@@ -375,6 +410,7 @@ impl Recipe {
             }
             Method::Hardened(hardened) => hardened.gems(text),
             Method::Signature(signature) => signature.gems(&TextWords::of(text)),
+            Method::Rewriting => rewriting::gems(text),
         }
     }
 
@@ -384,7 +420,7 @@ impl Recipe {
     pub fn gems_of_words(&self, words: &TextWords) -> Option<Vec<PlacedGem>> {
         match &self.method {
             Method::Signature(signature) => Some(signature.gems(words)),
-            Method::Exact { .. } | Method::Hardened(_) => None,
+            Method::Exact { .. } | Method::Hardened(_) | Method::Rewriting => None,
         }
     }
 
@@ -411,7 +447,7 @@ impl Recipe {
             Method::Exact { base, boundaries } => {
                 cut_in_parts(*base, boundaries, fold).map(Cutter::finish)
             }
-            Method::Hardened(_) | Method::Signature(_) => None,
+            Method::Hardened(_) | Method::Signature(_) | Method::Rewriting => None,
         }
     }
 
@@ -422,6 +458,7 @@ impl Recipe {
         match &self.method {
             Method::Exact { .. } | Method::Signature(_) => vec![true; gems.len()],
             Method::Hardened(hardened) => hardened.posted(gems),
+            Method::Rewriting => rewriting::posted(gems),
         }
     }
 
@@ -431,6 +468,7 @@ impl Recipe {
         match &self.method {
             Method::Exact { .. } | Method::Signature(_) => true,
             Method::Hardened(hardened) => hardened.posts_all(),
+            Method::Rewriting => false,
         }
     }
 
@@ -439,7 +477,7 @@ impl Recipe {
     #[must_use]
     pub fn probes(&self, text: &str) -> Vec<Probe> {
         match &self.method {
-            Method::Exact { .. } | Method::Signature(_) => self
+            Method::Exact { .. } | Method::Signature(_) | Method::Rewriting => self
                 .gems(text)
                 .into_iter()
                 .map(|placed| Probe { placed, kept: true })
@@ -455,7 +493,7 @@ impl Recipe {
         let mut symbols: Vec<(char, Place)> = match self.method {
             Method::Exact { base, .. } => fold(text, base, Vec::new),
             Method::Hardened(_) => Hardened::folded(text),
-            Method::Signature(_) => return None,
+            Method::Signature(_) | Method::Rewriting => return None,
         };
         for (_, place) in &mut symbols {
             *place = source(*place);
@@ -469,7 +507,7 @@ impl Recipe {
         match self.method {
             Method::Exact { base, .. } => base.name(),
             Method::Hardened(_) => SOUNDS,
-            Method::Signature(_) => "words",
+            Method::Signature(_) | Method::Rewriting => "words",
         }
     }
 
@@ -487,7 +525,7 @@ impl Recipe {
                 cutter.finish()
             }
             Method::Hardened(hardened) => hardened.recut(&symbols),
-            Method::Signature(_) => return None,
+            Method::Signature(_) | Method::Rewriting => return None,
         })
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn is_lower_case(c: char) -> bool {
 }
 
 /// Format characters and others that nothing shows of.
-pub(super) fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     // The soft hyphen is the first.
     c >= '\u{ad}' && (category(c) == Category::Format || is_ignorable(c))
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 /// The algorithm of the 64-bit gems of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Algorithm {
+pub(crate) enum Algorithm {
     Md5,
     Sha1,
     Sha256,
@@ -17,7 +17,7 @@ pub(super) enum Algorithm {
 
 impl Algorithm {
     /// The first 8 bytes of a string's digest, big-endian.
-    pub(super) fn hash(self, string: &str) -> u64 {
+    pub(crate) fn hash(self, string: &str) -> u64 {
         fn first(digest: &[u8]) -> u64 {
             digest
                 .first_chunk()

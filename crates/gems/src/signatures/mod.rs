@@ -30,6 +30,8 @@ use hashbrown::HashSet;
 
 use super::gem::{Gem, Place, PlacedGem, WrittenGem};
 use super::rule::Rule;
+pub(super) use characters::is_invisible;
+pub(super) use hash::Algorithm;
 use hash::Charset;
 pub use lexicon::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
 use method::SignatureMethod;
@@ -37,6 +39,7 @@ pub use parameters::WEIGHED;
 pub(super) use parameters::{METHODS, SignatureError};
 use words::Filter;
 pub use words::TextWords;
+pub(super) use words::{ContentStems, words};
 
 /// A method with its parameters.
 #[derive(Debug)]

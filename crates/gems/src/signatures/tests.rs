@@ -52,7 +52,7 @@ fn sentences_are_as_in_the_reference() {
     for case in cases.filter(|case| case["method"] == "sentences") {
         let joined = |sentence: &str| {
             let mut all: Vec<String> = Vec::new();
-            words(sentence, |word| all.push(word.to_owned()));
+            words(sentence, |word, _| all.push(word.to_owned()));
             (!all.is_empty()).then(|| all.join(" "))
         };
         let text = cleaned(case["text"].as_str().expect("a text"));
@@ -386,7 +386,7 @@ fn words_of(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (paragraph, _) in cleaned(text).paragraphs() {
         for sentence in sentences(paragraph) {
-            words(sentence, |word| found.push(word.to_owned()));
+            words(sentence, |word, _| found.push(word.to_owned()));
         }
     }
     found
@@ -401,7 +401,7 @@ proptest! {
         let mut end = 0;
         for (paragraph, place) in cleaned(&text).paragraphs() {
             let mut is = Vec::new();
-            sentences(paragraph).for_each(|sentence| words(sentence, |word| is.push(word.to_owned())));
+            sentences(paragraph).for_each(|sentence| words(sentence, |word, _| is.push(word.to_owned())));
             prop_assert!(end <= place.start && place.start < place.end);
             end = place.end;
             prop_assert_eq!(words_of(&text[place.start as usize..place.end as usize]), is);

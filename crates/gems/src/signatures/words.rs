@@ -14,42 +14,63 @@ use super::sentences::sentences;
 use super::text::cleaned;
 use crate::gem::Place;
 
-/// Passes on the words of a piece of cleaned text, in order.
-pub(super) fn words(text: &str, mut take: impl FnMut(&str)) {
-    let mut word = String::new();
+/// Passes on the words of a piece of text, in order, with their places.
+pub(crate) fn words(text: &str, mut take: impl FnMut(&str, Place)) {
+    let mut word = OpenWord::default();
     // An apostrophe counts only between two letters.
     let (mut is_after_letter, mut is_after_apostrophe) = (false, false);
-    for c in text.chars() {
+    for (at, c) in text.char_indices() {
         let folded = folded(c);
         if folded == WordCharacter::Nothing {
             continue;
         }
         if is_after_apostrophe && !matches!(folded, WordCharacter::Letter(_)) {
-            end_word(&mut word, &mut take);
+            word.end(&mut take);
         }
         let is_apostrophe = folded == WordCharacter::Apostrophe && is_after_letter;
         is_after_letter = matches!(folded, WordCharacter::Letter(_));
         is_after_apostrophe = is_apostrophe;
+        let place = Place {
+            start: at as u64,
+            end: (at + c.len_utf8()) as u64,
+        };
         match folded {
-            WordCharacter::Letter(c) | WordCharacter::Number(c) => word.push(c),
-            WordCharacter::Mark(c) if !word.is_empty() => word.push(c),
+            WordCharacter::Letter(c) | WordCharacter::Number(c) => word.push(c, place),
+            WordCharacter::Mark(c) if !word.text.is_empty() => word.push(c, place),
             WordCharacter::Word(c) => {
-                end_word(&mut word, &mut take);
-                word.push(c);
-                end_word(&mut word, &mut take);
+                word.end(&mut take);
+                word.push(c, place);
+                word.end(&mut take);
             }
             WordCharacter::Apostrophe if is_apostrophe => {}
-            WordCharacter::Apostrophe | WordCharacter::Blank => end_word(&mut word, &mut take),
+            WordCharacter::Apostrophe | WordCharacter::Blank => word.end(&mut take),
             WordCharacter::Mark(_) | WordCharacter::Nothing => {}
         }
     }
-    end_word(&mut word, &mut take);
+    word.end(&mut take);
 }
 
-fn end_word(word: &mut String, take: &mut impl FnMut(&str)) {
-    if !word.is_empty() {
-        take(word);
-        word.clear();
+/// A word that has not ended.
+#[derive(Default)]
+struct OpenWord {
+    text: String,
+    place: Place,
+}
+
+impl OpenWord {
+    fn push(&mut self, c: char, place: Place) {
+        if self.text.is_empty() {
+            self.place.start = place.start;
+        }
+        self.place.end = place.end;
+        self.text.push(c);
+    }
+
+    fn end(&mut self, take: &mut impl FnMut(&str, Place)) {
+        if !self.text.is_empty() {
+            take(&self.text, self.place);
+            self.text.clear();
+        }
     }
 }
 
@@ -96,6 +117,19 @@ static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
     found
 });
 
+/// The language whose closed classes most of the words are of; of several, the first in the list.
+fn language_of<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    let mut counts = [0_u64; u16::BITS as usize];
+    for languages in words.filter_map(|word| CLOSED.get(word)) {
+        (0..)
+            .zip(&mut counts)
+            .for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
+    }
+    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+    let language = counts.iter().position(|count| *count == most)?;
+    Some(closed().nth(language)?.0)
+}
+
 /// The place in [`LANGUAGES`] of a language, written as in BCP 47 or ISO 639: `Ok(None)` if it has no stemmer, `Err` if this is no
 /// language.
 fn stemmer_of(tag: &str) -> Result<Option<usize>, ()> {
@@ -137,6 +171,12 @@ impl FromStr for StopList {
     }
 }
 
+/// The first characters of a word.
+fn first(word: &str, characters: u8) -> &str {
+    let end = word.char_indices().nth(characters.into());
+    &word[..end.map_or(word.len(), |(end, _)| end)]
+}
+
 /// What of a word counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stem {
@@ -175,13 +215,49 @@ impl Stem {
     /// What counts of a word; `stemmer` is that of its language.
     fn of<'a>(self, word: &'a str, stemmer: Option<&Stemmer>) -> Cow<'a, str> {
         match (self, stemmer) {
-            (Self::Prefix(characters), _) => {
-                let mut places = word.char_indices();
-                let end = places.nth(characters.into());
-                word[..end.map_or(word.len(), |(end, _)| end)].into()
-            }
+            (Self::Prefix(characters), _) => first(word, characters).into(),
             (_, Some(stemmer)) => stemmer.stem(word),
             _ => word.into(),
+        }
+    }
+}
+
+/// The stems of the words of a text that have a meaning of their own.
+pub(crate) struct ContentStems(Option<Stemmer>);
+
+impl ContentStems {
+    /// Words of fewer characters have no stem, and no stem has fewer.
+    const SHORTEST: u8 = 3;
+    /// Without a stemmer, a stem has at most so many characters: `McNamee` and Mayfield (2004) found four or five to work well for
+    /// languages with many endings.
+    const LONGEST: u8 = 5;
+    /// Without a stemmer, a stem ends with none of these, with which the endings of Slavic languages begin.
+    const VOWELS: &str = "aeiouyáéíóúýàèìòùäëïöüåěůąęаеиоуыэюяіїєўйьъј";
+
+    /// Those in the language of these words.
+    pub(crate) fn in_language_of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let stemmer = language_of(words).and_then(|language| stemmer_of(language).ok().flatten());
+        Self(stemmer.map(|language| Stemmer::create(LANGUAGES[language].2)))
+    }
+
+    /// The stem of a word; `None` if it is short or of a closed class.
+    pub(crate) fn stem<'a>(&self, word: &'a str) -> Option<Cow<'a, str>> {
+        let is_long = word.chars().nth(usize::from(Self::SHORTEST) - 1).is_some();
+        let is_content = is_long && !StopList::Closed.has(word);
+        is_content.then(|| match &self.0 {
+            Some(stemmer) => stemmer.stem(word),
+            None => Self::beginning(word).into(),
+        })
+    }
+
+    /// The stem of a word in a language without a stemmer.
+    fn beginning(word: &str) -> &str {
+        let stem = first(word, Self::LONGEST).trim_end_matches(|c| Self::VOWELS.contains(c));
+        let shortest = first(word, Self::SHORTEST);
+        if stem.len() < shortest.len() {
+            shortest
+        } else {
+            stem
         }
     }
 }
@@ -267,7 +343,7 @@ impl TextWords {
             (cleaned(text), SignatureWords::default(), Vec::new());
         for (paragraph, place) in text.paragraphs() {
             for sentence in sentences(paragraph) {
-                words(sentence, |word| all.push(word));
+                words(sentence, |word, _| all.push(word));
                 all.end_sentence();
             }
             paragraphs.push((all.sentences.len(), place));
@@ -292,18 +368,9 @@ impl TextWords {
         }
     }
 
-    /// The place in [`LANGUAGES`] of the language whose closed classes most of the words are of; of several, the first in the
-    /// list.
+    /// The place in [`LANGUAGES`] of its [language](language_of), if that is there.
     fn detected(&self) -> Option<usize> {
-        let mut counts = [0_u64; u16::BITS as usize];
-        for languages in self.words.iter().filter_map(|word| CLOSED.get(word)) {
-            (0..)
-                .zip(&mut counts)
-                .for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
-        }
-        let most = counts.iter().copied().max().filter(|most| *most > 0)?;
-        let language = counts.iter().position(|count| *count == most)?;
-        stemmer_of(closed().nth(language)?.0).ok().flatten()
+        stemmer_of(language_of(self.words.iter())?).ok().flatten()
     }
 
     /// The sentences of the whole text.
