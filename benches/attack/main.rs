@@ -217,10 +217,10 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
     for client in 0..arguments.clients {
         let library = Some(format!("hostile-{client}"));
         hostile.push([
-            add_key(&catalogue, format!("check-{client}"), Role::Check, None)?,
+            add_key(&catalogue, &format!("check-{client}"), Role::Check, None)?,
             add_key(
                 &catalogue,
-                format!("ingest-{client}"),
+                &format!("ingest-{client}"),
                 Role::Ingest,
                 library,
             )?,
@@ -236,10 +236,10 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
     Ok(Target {
         address,
         hostile,
-        publisher: add_key(&catalogue, "publisher".to_owned(), Role::Ingest, library)?,
-        careless: add_key(&catalogue, "careless".to_owned(), Role::Admin, None)?,
-        good: add_key(&catalogue, "good".to_owned(), Role::Check, None)?,
-        admin: add_key(&catalogue, "boss".to_owned(), Role::Admin, None)?,
+        publisher: add_key(&catalogue, "publisher", Role::Ingest, library)?,
+        careless: add_key(&catalogue, "careless", Role::Admin, None)?,
+        good: add_key(&catalogue, "good", Role::Check, None)?,
+        admin: add_key(&catalogue, "boss", Role::Admin, None)?,
         large: arguments.large,
         gem: serde_json::to_string(&gem)?,
         gems: serde_json::to_string(&gems)?,
@@ -270,7 +270,7 @@ fn add_books(catalogue: &Catalogue) -> Fallible<WrittenGem> {
 /// Makes a key; returns its secret.
 fn add_key(
     catalogue: &Catalogue,
-    name: String,
+    name: &str,
     role: Role,
     library: Option<String>,
 ) -> Fallible<String> {
@@ -279,7 +279,7 @@ fn add_key(
     let key = NewKey {
         libraries: library.into_iter().collect(),
         trusted,
-        ..NewKey::new(&name, role)
+        ..NewKey::new(name, role)
     };
     Ok(catalogue.by(Actor::Local).keys().add(key)?.secret)
 }
