@@ -713,7 +713,8 @@ impl Answering<'_> {
         (answered, &answered.looked_up[found.library])
     }
 
-    /// `matches`: how many there are, how many only inform, and how many of these only `rewriting` found. `common`: for each recipe, the number of gems that did not count.
+    /// `matches`: how many there are, how many only inform, and how many of these only `rewriting` found. `common`: for each recipe,
+    /// the number of gems that did not count.
     fn reason(&self, matches: [usize; 3], common: &[u32]) -> Reason {
         let answered = self.deciding().iter();
         let [deciding, informing, reworded] = matches;

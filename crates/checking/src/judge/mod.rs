@@ -414,7 +414,8 @@ pub struct Ranked {
     matches: Vec<Judged>,
 }
 
-/// Orders matches: first those that are more than information, and last those that say the same in other words; then identical texts, by number of common gems, and by score.
+/// Orders matches: first those that are more than information, and last those that say the same in other words; then identical
+/// texts, by number of common gems, and by score.
 #[must_use]
 pub fn rank(mut matches: Vec<Judged>) -> Ranked {
     fn order(a: &Judged, b: &Judged) -> Ordering {
