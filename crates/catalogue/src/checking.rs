@@ -834,9 +834,7 @@ impl Answering<'_> {
         let has_places = answered.has_places(&alignment.spans);
         let relation = if found.identical {
             Some(Relation::SameText)
-        } else if answered.is_rewriting() {
-            Some(alignment.relation_if_reworded())
-        } else if found.informs == Some(Informs::Scattered) {
+        } else if let Some(Informs::Scattered | Informs::Reworded) = found.informs {
             Some(alignment.relation_if_scattered())
         } else {
             has_places.then_some(alignment.relation)

@@ -36,8 +36,8 @@ const IN_ORDER: f64 = 0.75;
 /// Two texts are the same work in other words if so many times as many common gems are in the same order as of numbers in random
 /// order. Of unrelated texts it was at most 1.2 times as many.
 const ORDERED: f64 = 2.0;
-/// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many of the longer one. Replaced words
-/// and scanning errors change it less, and another translation usually more.
+/// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many of the longer one.
+/// Replaced words and scanning errors change it less, and another translation usually more.
 const SLACK: (u64, u64) = (4, 64);
 /// A distance is similar if it is at least this share of the other one.
 const SIMILAR: f64 = 0.6;
@@ -58,10 +58,8 @@ pub struct Alignment {
     pub has_passage: bool,
     /// Whether the common gems are in the same order in both texts, over all passages.
     pub is_in_order: bool,
-    /// How many times as many common gems are in the same order as of gems in random order. Those of one passage count once.
-    pub ordered: f64,
-    /// The most common gems within a [reach](Recipe::reach) of gems of both texts.
-    pub nearby: u32,
+    /// What `rewriting` goes by; `None` with other recipes.
+    pub rewording: Option<Rewording>,
     /// Total weight of the common gems. Isolated gems count half.
     pub evidence: f64,
     /// Number of common gems. Isolated gems count half.
@@ -81,28 +79,26 @@ impl Alignment {
     /// How the texts relate if what they have in common is scattered over both.
     #[must_use]
     pub fn relation_if_scattered(&self) -> Relation {
-        if self.is_in_order {
+        let is_same_work = match self.rewording {
+            // Words in a row may be a quotation.
+            Some(rewording) => rewording.follows_order() || !self.has_passage,
+            None => self.is_in_order,
+        };
+        if is_same_work {
             Relation::SameWork
         } else {
             Relation::Quotations
         }
     }
+}
 
-    /// Whether many more of the common gems are in the same order than of unrelated texts.
-    #[must_use]
-    pub(super) fn follows_order(&self) -> bool {
-        self.ordered >= ORDERED
-    }
-
-    /// How the texts relate if `rewriting` found what they have in common. Words in a row may be a quotation.
-    #[must_use]
-    pub fn relation_if_reworded(&self) -> Relation {
-        if self.has_passage && !self.follows_order() {
-            Relation::Quotations
-        } else {
-            Relation::SameWork
-        }
-    }
+/// What tells that two texts say the same in other words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rewording {
+    /// How many times as many common gems are in the same order as of gems in random order. Those of one passage count once.
+    pub ordered: f64,
+    /// The most common gems within a [reach](Recipe::reach) of gems of both texts.
+    pub nearby: u32,
 }
 
 /// A passage of the query and the passage of the book that it matches.
@@ -226,8 +222,9 @@ pub fn align(
         same: same(&common, query),
         has_passage: has_passage(&common),
         is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
-        ordered: ordered(&common, recipe.reach()),
-        nearby: nearby(&common, recipe.reach()) as u32,
+        rewording: recipe
+            .is_rewriting()
+            .then(|| Rewording::of(&common, recipe.reach())),
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
@@ -517,6 +514,20 @@ fn longest_order(common: &[CommonGem]) -> usize {
         }
     }
     ends.len()
+}
+
+impl Rewording {
+    fn of(common: &[CommonGem], reach: usize) -> Self {
+        Self {
+            ordered: ordered(common, reach),
+            nearby: nearby(common, reach) as u32,
+        }
+    }
+
+    /// Whether many more of the common gems are in the same order than of unrelated texts.
+    pub(super) fn follows_order(self) -> bool {
+        self.ordered >= ORDERED
+    }
 }
 
 /// How much longer the longest increasing subsequence of the common gems, one of each reach of the query, is than that of numbers in
@@ -947,8 +958,7 @@ mod tests {
             same: vec![],
             has_passage: false,
             is_in_order: true,
-            ordered: 0.0,
-            nearby: 0,
+            rewording: None,
             evidence: 0.0,
             support: 0.0,
             apart: 0,

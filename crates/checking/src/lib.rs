@@ -113,14 +113,12 @@ fn says_the_same<E>(
     if score.common < rule.fewest() {
         return Ok(Meets::No);
     }
-    let alignment = aligned()?;
     let share = score.share_of_query.max(score.share_of_book);
-    let has_passage = alignment.nearby >= rule.fewest() && share >= rule.min_share;
-    Ok(if has_passage || alignment.follows_order() {
-        Meets::Scattered
-    } else {
-        Meets::No
-    })
+    let is_met = aligned()?.rewording.is_some_and(|rewording| {
+        let has_passage = rewording.nearby >= rule.fewest() && share >= rule.min_share;
+        has_passage || rewording.follows_order()
+    });
+    Ok(if is_met { Meets::Scattered } else { Meets::No })
 }
 
 /// Whether a book matches a text by their score and alignment, of which the `shorter` one has so many gems. The alignment is
@@ -316,8 +314,7 @@ mod tests {
                 same,
                 has_passage: false,
                 is_in_order: true,
-                ordered: 0.0,
-                nearby: 0,
+                rewording: None,
                 evidence: 0.0,
                 support,
                 apart,
@@ -452,8 +449,7 @@ mod tests {
                 same,
                 has_passage: false,
                 is_in_order: true,
-                ordered: 0.0,
-                nearby: 0,
+                rewording: None,
                 evidence: 0.0,
                 support,
                 apart,

@@ -84,7 +84,6 @@ fn each_triple(text: &str, mut take: impl FnMut(&str, Place)) {
 }
 
 /// The words of a text, in order, as positions in the list of the different ones, and with their places.
-#[derive(Default)]
 struct NumberedWords {
     different: Vec<String>,
     all: Vec<(usize, Place)>,
@@ -92,16 +91,16 @@ struct NumberedWords {
 
 impl NumberedWords {
     fn of(text: &str) -> Self {
-        let (mut numbers, mut found) = (HashMap::<String, usize>::new(), Self::default());
+        let (mut numbers, mut all) = (HashMap::<String, usize>::new(), Vec::new());
         each_word(text, |word, place| {
-            let different = &mut found.different;
-            let number = *numbers.entry_ref(word).or_insert_with(|| {
-                different.push(word.to_owned());
-                different.len() - 1
-            });
-            found.all.push((number, place));
+            let next = numbers.len();
+            all.push((*numbers.entry_ref(word).or_insert(next), place));
         });
-        found
+        let mut different = vec![String::new(); numbers.len()];
+        for (word, number) in numbers {
+            different[number] = word;
+        }
+        Self { different, all }
     }
 
     fn iter(&self) -> impl Iterator<Item = &str> {
