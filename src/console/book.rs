@@ -10,10 +10,11 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::audit;
+use super::failure::PageFailure;
 use super::layout::{
     Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
-use super::visitor::{PageFailure, Visitor, path, with};
+use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{Amendment, AuditPage, BookRef, NewAllowList, Record, Report};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;

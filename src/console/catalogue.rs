@@ -7,12 +7,13 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::At;
+use super::failure::PageFailure;
 use super::first::where_to;
 use super::layout::{
     Here, HtmlPage, button_to, main_button, more, problem_told, rights, see_other, size, table,
     terms, time, token_field,
 };
-use super::visitor::{ApiCall, PageFailure, Visitor, Who, path, with};
+use super::visitor::{ApiCall, Visitor, Who, path, with};
 use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, FeedAnswer, FeedOutcome,
     FoundBooks, Job, JobResult, JobState, LibraryListing, LibraryTrust, Record, Task,

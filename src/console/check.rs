@@ -11,11 +11,12 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::assets;
+use super::failure::PageFailure;
 use super::layout::{
     Here, HtmlPage, button_to, main_button, outcome, problem_told, see_other, size, table, terms,
     time, token_field,
 };
-use super::visitor::{ApiAnswer, ApiCall, PageFailure, Visitor, path};
+use super::visitor::{ApiAnswer, ApiCall, Visitor, path};
 use lapidary_catalogue::api::{Decision, NewDecision, Report, Ruling};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;

@@ -5,8 +5,9 @@ use actix_web::web::{self, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, more, outcome, search_by_book, table, terms, time};
-use super::visitor::{PageFailure, Visitor, path, with};
+use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{CheckState, Decision, DecisionPage};
 use lapidary_checking::Reason;
 use lapidary_language::Language;

@@ -7,11 +7,12 @@ use actix_web::web::{self, Bytes, ServiceConfig};
 use maud::{Markup, PreEscaped, html};
 
 use super::check;
+use super::failure::PageFailure;
 use super::layout::{
     Here, HtmlPage, button_to, choice_of_rights, main_button, required_field, rights, see_other,
     table,
 };
-use super::visitor::{ApiCall, PageFailure, Visitor, path};
+use super::visitor::{ApiCall, Visitor, path};
 use crate::demo::{LIBRARY, SHELF, STRANGER, StorySetting, VICTIM};
 use lapidary_catalogue::api::NewBook;
 use lapidary_language::Language;

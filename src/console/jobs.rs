@@ -7,8 +7,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, button_to, see_other, size, table, terms, time};
-use super::visitor::{PageFailure, Visitor};
+use super::visitor::Visitor;
 use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;

@@ -10,11 +10,12 @@ use actix_web::web::{self, Form, Path, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::failure::PageFailure;
 use super::layout::{
     Here, HtmlPage, button_to, form_to, main_button, optional_field, permission, permissions,
     required_field, see_other, table, terms, time,
 };
-use super::visitor::{PageFailure, Visitor, path};
+use super::visitor::{Visitor, path};
 use lapidary_catalogue::api::{Key, NewKey, Rotation};
 use lapidary_catalogue::permission::{Permission, Rate, Unless};
 use lapidary_common::error::ErrorCode;

@@ -12,8 +12,9 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{self, HTMX, ICON, OWN, STYLE};
+use super::failure::{PageFailure, problem as problem_of};
 use super::tokens::TOKEN;
-use super::visitor::{PageFailure, Visitor, Who, problem as problem_of};
+use super::visitor::{Visitor, Who};
 use lapidary_catalogue::api::Key;
 use lapidary_catalogue::api::Problem;
 use lapidary_catalogue::permission::Permission;

@@ -12,6 +12,7 @@ mod book;
 mod catalogue;
 mod check;
 mod decisions;
+mod failure;
 mod first;
 mod jobs;
 mod keys;
@@ -37,9 +38,10 @@ use actix_web::web::{self, Data, FormConfig, Query, QueryConfig, ServiceConfig};
 use actix_web::{Error, HttpRequest, HttpResponse, ResponseError as _};
 use serde::Deserialize;
 
+use self::failure::PageFailure;
 use self::links::Links;
 use self::sessions::Sessions;
-use self::visitor::{PageFailure, Visitor};
+use self::visitor::Visitor;
 use crate::server::inside::{ClientLimit, Inside};
 use lapidary_catalogue::permission::Permission;
 use lapidary_common::error::ErrorCode;
@@ -114,7 +116,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
 
 /// A query or a form that no page of the console sends.
 fn unreadable(request: &HttpRequest, error: &dyn Display) -> Error {
-    let told = visitor::problem(
+    let told = failure::problem(
         ErrorCode::BadQuery,
         StatusCode::BAD_REQUEST,
         error.to_string(),

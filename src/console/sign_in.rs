@@ -10,9 +10,10 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::failure::{PageFailure, problem};
 use super::layout::{Here, HtmlPage, button_to, for_anyone, see_other, time};
 use super::sessions::WebSession;
-use super::visitor::{PageFailure, Visitor, Who, cookie_named, problem, shared, with};
+use super::visitor::{Visitor, Who, cookie_named, shared, with};
 use crate::server::inside::{Client, ClientLimit, Insider, is_from_own_page, is_here, of_address};
 use crate::server::language::preferred;
 use lapidary_catalogue::AccessDenied;

@@ -8,11 +8,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::At;
+use super::failure::PageFailure;
 use super::layout::{
     Here, HtmlPage, button_to, choice_of_rights, form_to, main_button, more, optional_field,
     required_field, rights, see_other, table, terms, time,
 };
-use super::visitor::{PageFailure, Visitor, path, with};
+use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest,
 };

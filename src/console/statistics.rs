@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, size, table, terms};
 use super::plot::{PlotLine, plot};
-use super::visitor::{PageFailure, Visitor};
+use super::visitor::Visitor;
 use lapidary_catalogue::api::{
     ClusterStats, Finding, FindingCode, Findings, History, Sample, Stats,
 };

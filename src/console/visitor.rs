@@ -1,7 +1,6 @@
 //! Who asks for a page: admitted or sent to sign in, before anything else of the request is read. Calls of the API are made in
 //! their name.
 
-use std::fmt;
 use std::future::ready;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,15 +14,16 @@ use actix_web::http::header::{
 };
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::web::{Bytes, Data};
-use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError};
+use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream;
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 
+use super::failure::{PageFailure, problem};
 use super::sessions::{Sessions, WebSession, same, token_of_forms};
-use super::{Console, layout, sign_in, tokens};
+use super::{Console, sign_in, tokens};
 use crate::server::inside::{Inside, InsideCall, Insider, is_from_own_page};
 use crate::server::language::preferred;
 use lapidary_catalogue::api::{self, Key};
@@ -35,7 +35,7 @@ use lapidary_operations::{Answer as _, ListPage, Operation, PageQuery, Request, 
 use lapidary_store::Actor;
 
 /// The header by which htmx makes itself known.
-const HTMX: HeaderName = HeaderName::from_static("hx-request");
+pub(super) const HTMX: HeaderName = HeaderName::from_static("hx-request");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Characters that stay as they are in a segment of a path.
@@ -181,10 +181,7 @@ impl Visitor {
 
     /// The failure of a call as a page.
     pub(super) fn failed(&self, problem: impl Into<Box<api::Problem>>) -> PageFailure {
-        PageFailure {
-            language: self.0.language,
-            kind: FailureKind::Problem(Some(self.clone()), problem.into()),
-        }
+        PageFailure::problem_for(self, problem)
     }
 
     /// Calls an operation. The segments of its path are words of a form or a page: the API says what is wrong with them.
@@ -477,113 +474,6 @@ pub(super) fn with(path: &str, parameters: &[(&str, &str)]) -> String {
 /// A value of a query or a segment of a path.
 fn encoded(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
-}
-
-/// A problem that the console finds itself.
-pub(super) fn problem(code: ErrorCode, status: StatusCode, detail: String) -> api::Problem {
-    api::Problem {
-        about: "about:blank".to_owned(),
-        title: status.canonical_reason().unwrap_or_default().to_owned(),
-        status: status.as_u16(),
-        detail,
-        code: code.as_str().to_owned(),
-        request_id: None,
-        report: None,
-    }
-}
-
-/// Why there is no page.
-pub(super) struct PageFailure {
-    language: Language,
-    kind: FailureKind,
-}
-
-enum FailureKind {
-    /// Somebody has to sign in first.
-    SignIn {
-        next: String,
-        by_script: bool,
-        has_ended: bool,
-    },
-    Problem(Option<Visitor>, Box<api::Problem>),
-}
-
-impl PageFailure {
-    fn sign_in(request: &HttpRequest, has_ended: bool) -> Self {
-        let is_page = request.method() == Method::GET && !request.headers().contains_key(HTMX);
-        let here = request
-            .uri()
-            .path_and_query()
-            .map_or("/", |here| here.as_str());
-        let next = if is_page {
-            here.to_owned()
-        } else {
-            "/".to_owned()
-        };
-        let by_script = request.headers().contains_key(HTMX);
-        Self {
-            language: preferred(request),
-            kind: FailureKind::SignIn {
-                next,
-                by_script,
-                has_ended,
-            },
-        }
-    }
-
-    pub(super) fn problem_of(request: &HttpRequest, problem: impl Into<Box<api::Problem>>) -> Self {
-        Self {
-            language: preferred(request),
-            kind: FailureKind::Problem(None, problem.into()),
-        }
-    }
-
-    /// What is to be told, for a part of a page.
-    pub(super) fn detail(&self) -> Option<&api::Problem> {
-        match &self.kind {
-            FailureKind::Problem(_, problem) => Some(problem),
-            FailureKind::SignIn { .. } => None,
-        }
-    }
-}
-
-impl ResponseError for PageFailure {
-    fn error_response(&self) -> HttpResponse {
-        match &self.kind {
-            FailureKind::SignIn {
-                next,
-                by_script,
-                has_ended,
-            } => {
-                let ended = if *has_ended { "true" } else { "" };
-                let place = with("/console/sign-in", &[("next", next), ("ended", ended)]);
-                if *by_script {
-                    return HttpResponse::Unauthorized()
-                        .insert_header(("hx-redirect", place))
-                        .finish();
-                }
-                layout::see_other(&place)
-            }
-            FailureKind::Problem(visitor, problem) => {
-                layout::problem(self.language, visitor.as_ref(), problem)
-            }
-        }
-    }
-}
-
-impl fmt::Debug for PageFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for PageFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            FailureKind::SignIn { .. } => f.write_str("nobody is signed in"),
-            FailureKind::Problem(_, problem) => f.write_str(&problem.detail),
-        }
-    }
 }
 
 /// The value of a cookie.

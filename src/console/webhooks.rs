@@ -5,11 +5,12 @@ use actix_web::web::{self, Form, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::failure::PageFailure;
 use super::keys::secret;
 use super::layout::{
     Here, HtmlPage, button_to, form_to, main_button, required_field, see_other, table, terms, time,
 };
-use super::visitor::{PageFailure, Visitor, path, with};
+use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{AllowList, NewWebhook, Webhook};
 use lapidary_language::Language;
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists};
