@@ -18,7 +18,7 @@ use super::texts::{COPIES, fits};
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
 use lapidary_catalogue::api::{Decision, Filed};
-use lapidary_catalogue::{CatalogueError, CheckedText, SoughtDecisions, is_evidence};
+use lapidary_catalogue::{CatalogueError, CheckedText, is_evidence};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Whole;
 use lapidary_operations::Session;
@@ -26,8 +26,6 @@ use lapidary_operations::decisions::ShowDecision;
 
 const PATH: &str = "/v1/decisions/{decision}/page";
 const PASSAGES: &str = "/v1/decisions/{decision}/passages";
-/// How many entries about a text are searched for the last decision.
-const MOST_DECISIONS: usize = 1_000;
 /// The most memory that the headings of a text take.
 const HEADINGS: usize = 4 << 20;
 
@@ -99,9 +97,9 @@ async fn show(
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
         let session = Session::new(catalogue, actor, libraries, &**host);
-        let entry = session.decisions().get(&id, session.viewer()?)?;
+        let entry = session.decisions().get(&id, session.viewer())?;
         let checked = text.of(&session, &entry)?;
-        let last = last_decision(&session, &entry)?;
+        let last = session.decisions().last_about(&id, session.viewer())?;
         let answer = shown(&session, entry, last, checked, &page, shape)?;
         Ok(answer.in_language(language))
     })
@@ -156,18 +154,6 @@ fn shown(
     })
 }
 
-/// The last decision about a filed check.
-fn last_decision(session: &Session<'_>, check: &Decision) -> Result<Option<Decision>, Problem> {
-    let sought = SoughtDecisions {
-        digest: Some(check.digest.clone()),
-        ..SoughtDecisions::default()
-    };
-    let decisions = session.decisions();
-    let page = decisions.page(&sought, session.viewer()?, None, MOST_DECISIONS)?;
-    let mut latest = page.decisions.into_iter().rev();
-    Ok(latest.find(|one| one.check == check.id && one.id != check.id))
-}
-
 /// How a filed check is shown.
 #[derive(Clone, Copy)]
 enum Shape {
@@ -200,9 +186,7 @@ impl TextOfCheck {
                 if !fits(&mut room, needed.saturating_add(HEADINGS))? {
                     return Ok((None, room));
                 }
-                let text = session
-                    .decisions()
-                    .read_text(&entry.id, session.viewer()?)?;
+                let text = session.decisions().read_text(&entry.id, session.viewer())?;
                 Ok((text, room))
             }
             Self::Sent(raw) => {

@@ -152,16 +152,6 @@ impl<'c> Editor<'c> {
         Ok(self.authority()?.own_libraries())
     }
 
-    /// The libraries whose filed checks the actor reviews, unless it is an administrator.
-    pub fn reviewed_libraries(&self) -> Result<BTreeSet<Library>, CatalogueError> {
-        let Actor::Key(name) = &self.actor else {
-            return Ok(BTreeSet::new());
-        };
-        let key = self.keys().named(name)?;
-        let key = key.filter(|key| key.permits(Permission::Review));
-        Ok(key.map(|key| key.libraries.clone()).unwrap_or_default())
-    }
-
     /// The options of a check that the actor asks for.
     pub fn asking(&self, options: CheckOptions) -> Result<CheckOptions, CatalogueError> {
         let authority = self.authority()?;

@@ -40,7 +40,7 @@ use lapidary_checking::Reason;
 use lapidary_common::description::TooLong;
 use lapidary_extract::Heading;
 use lapidary_store::{
-    Action, Actor, BookKey, Library, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
+    Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
 };
 
 /// Maximum length of the name and of the reference of a case, in bytes.
@@ -57,16 +57,6 @@ pub struct Case {
     pub name: Option<String>,
     /// The reference of the case.
     pub reference: Option<String>,
-}
-
-/// Who looks at filed checks and decisions: it sees those that it made, or that are about checks that it filed, or that matched
-/// books of its libraries.
-#[derive(Debug, Clone, Copy)]
-pub struct Viewer<'a> {
-    /// Who it is.
-    pub actor: &'a Actor,
-    /// The libraries whose filed checks it reviews.
-    pub libraries: &'a BTreeSet<Library>,
 }
 
 /// Which decisions to list. All conditions hold together.
@@ -312,7 +302,7 @@ impl Decisions<Editor<'_>> {
     pub fn decide(
         &self,
         new: &NewDecision,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<Decision, CatalogueError> {
         if let Some(decision) = self.0.answered_before()? {
             return Ok(decision);
@@ -438,11 +428,11 @@ impl Decisions<Editor<'_>> {
 }
 
 impl<C: Deref<Target = Catalogue>> Decisions<C> {
-    /// An entry, with the check if it is one. `by`: only if this viewer sees it.
+    /// An entry, with the check if it is one. `by`: only if this actor sees it.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`].
-    pub fn get(&self, id: &str, by: Option<Viewer<'_>>) -> Result<Decision, CatalogueError> {
+    pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
         let (filed, text) = (self.filed(id)?, self.text_of(id, &kept, by)?);
         let mut shown = [kept.shown(id, filed)];
@@ -451,14 +441,14 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(Decision { text, ..shown })
     }
 
-    /// A page of entries. `by`: only those that this viewer sees. The work of a call is bounded.
+    /// A page of entries. `by`: only those that this actor sees. The work of a call is bounded.
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
     pub fn page(
         &self,
         sought: &SoughtDecisions,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
@@ -501,7 +491,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         &self,
         id: Uuid,
         book: Option<&BookKey>,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<Option<Decision>, CatalogueError> {
         let Some(stored) = self.entry(id)? else {
             return Ok(None);
@@ -552,7 +542,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     fn entry_of(
         &self,
         id: &str,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<(Uuid, StoredDecision), CatalogueError> {
         let parsed = parsed(id)?;
         match self.entry(parsed)? {
@@ -561,30 +551,27 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         }
     }
 
-    /// Whether a viewer sees an entry.
-    fn is_seen(
-        &self,
-        entry: &StoredDecision,
-        by: Option<Viewer<'_>>,
-    ) -> Result<bool, CatalogueError> {
+    /// Whether an actor sees an entry: one that it made, or about a check that it filed or reviews.
+    fn is_seen(&self, entry: &StoredDecision, by: Option<&Actor>) -> Result<bool, CatalogueError> {
         let Some(by) = by else { return Ok(true) };
-        if entry.is_by(by.actor) {
+        if entry.is_by(by) {
             return Ok(true);
         }
         let check = parsed(&entry.check)?;
         if entry.ruling != Ruling::Checked {
             let filed = self.entry(check)?;
-            if filed.is_some_and(|filed| filed.is_by(by.actor)) {
+            if filed.is_some_and(|filed| filed.is_by(by)) {
                 return Ok(true);
             }
         }
         self.matches_library_of(check, by)
     }
 
-    /// Whether a check matched a book of the viewer's libraries.
-    fn matches_library_of(&self, check: Uuid, by: Viewer<'_>) -> Result<bool, CatalogueError> {
-        let libraries = by.libraries.iter();
+    /// Whether a check matched a book of the libraries that an actor reviews.
+    fn matches_library_of(&self, check: Uuid, by: &Actor) -> Result<bool, CatalogueError> {
+        let libraries = self.0.keys().reviewed_by(by)?;
         let keys: Vec<Vec<u8>> = libraries
+            .iter()
             .map(|library| key(&library_prefix(library.as_str()), check))
             .collect();
         let rows = self.0.rows_of(Table::Decisions, &keys)?;

@@ -157,6 +157,16 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         Ok(newest(&known, name).map(|kept| Arc::clone(&kept.key)))
     }
 
+    /// The libraries whose filed checks an actor reviews, unless it is an administrator.
+    pub(super) fn reviewed_by(&self, actor: &Actor) -> Result<BTreeSet<Library>, CatalogueError> {
+        let Actor::Key(name) = actor else {
+            return Ok(BTreeSet::new());
+        };
+        let key = self.named(name)?;
+        let key = key.filter(|key| key.permits(Permission::Review));
+        Ok(key.map(|key| key.libraries.clone()).unwrap_or_default())
+    }
+
     /// The version of the key with this name.
     pub fn version(&self, name: &str) -> Result<Option<String>, CatalogueError> {
         Ok(self.named(name)?.map(|key| version_of(&key)))

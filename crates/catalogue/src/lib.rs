@@ -86,8 +86,7 @@ pub use check::{Checks, compare};
 use copy::complete;
 pub use copy::{Copied, Copying};
 pub use decisions::{
-    Case, CheckedText, Decisions, EvidenceLimits, SoughtDecisions, Viewer, expire_evidence,
-    is_evidence,
+    Case, CheckedText, Decisions, EvidenceLimits, SoughtDecisions, expire_evidence, is_evidence,
 };
 pub use digest::digests_of;
 pub use doctor::{SOON, diagnose};

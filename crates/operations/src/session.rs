@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use lapidary_catalogue::api::{History, Period};
-use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms, Viewer};
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms};
 use lapidary_store::{Actor, Library, Table, tag_of};
 
 use crate::OperationError;
@@ -20,7 +20,6 @@ pub struct Session<'c> {
     /// The process in which it runs.
     pub host: &'c dyn Host,
     editor: Editor<'c>,
-    reviewed: OnceLock<BTreeSet<Library>>,
 }
 
 impl<'c> Session<'c> {
@@ -37,7 +36,6 @@ impl<'c> Session<'c> {
             libraries,
             host,
             editor: catalogue.by(actor),
-            reviewed: OnceLock::new(),
         }
     }
 
@@ -66,16 +64,10 @@ impl<'c> Session<'c> {
         }
     }
 
-    /// For whom filed checks are shown; `None` for all.
-    pub fn viewer(&self) -> Result<Option<Viewer<'_>>, CatalogueError> {
-        if self.libraries.is_none() {
-            return Ok(None);
-        }
-        let reviewed = self.reviewed_libraries()?;
-        Ok(Some(Viewer {
-            actor: self.actor(),
-            libraries: self.reviewed.get_or_init(|| reviewed),
-        }))
+    /// For whom filed checks are shown; `None` for whoever sees all.
+    #[must_use]
+    pub fn viewer(&self) -> Option<&Actor> {
+        self.libraries.as_ref().map(|_| self.actor())
     }
 }
 

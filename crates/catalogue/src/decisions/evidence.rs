@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    Catalogue, CatalogueError, Decisions, Editor, StoredDecision, Viewer, damaged, id_of, key,
-    missing, read,
+    Catalogue, CatalogueError, Decisions, Editor, StoredDecision, damaged, id_of, key, missing,
+    read,
 };
 use crate::api::{EvidenceStats, KeptText};
 use crate::copy::rows;
@@ -180,7 +180,7 @@ impl Decisions<Editor<'_>> {
         Ok(Some(changes))
     }
 
-    /// The kept text of a check, `None` if there is none any more. `by`: only if this viewer sees the check. The audit log says
+    /// The kept text of a check, `None` if there is none any more. `by`: only if this actor sees the check. The audit log says
     /// who read it.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl Decisions<Editor<'_>> {
     pub fn read_text(
         &self,
         check: &str,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<Option<CheckedText>, CatalogueError> {
         let (id, entry) = self.entry_of(check, by)?;
         let Some(evidence) = self.evidence_of(id, &entry, by, Timestamp::now())? else {
@@ -215,9 +215,9 @@ impl Decisions<Editor<'_>> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`] and [`CatalogueError::NoSuchEvidence`].
-    pub fn delete_text(&self, check: &str, by: Option<Viewer<'_>>) -> Result<(), CatalogueError> {
+    pub fn delete_text(&self, check: &str, by: Option<&Actor>) -> Result<(), CatalogueError> {
         let (id, entry) = self.entry_of(check, by)?;
-        if by.is_some_and(|by| !entry.is_by(by.actor)) {
+        if by.is_some_and(|by| !entry.is_by(by)) {
             return Err(missing(check));
         }
         let turn = self.0.turn(&self.0.filing_evidence, EVIDENCE)?;
@@ -349,7 +349,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         &self,
         id: Uuid,
         entry: &StoredDecision,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<Option<KeptText>, CatalogueError> {
         let evidence = self.evidence_of(id, entry, by, Timestamp::now())?;
         Ok(evidence.map(|evidence| KeptText {
@@ -362,7 +362,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         &self,
         id: Uuid,
         entry: &StoredDecision,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
         now: Timestamp,
     ) -> Result<Option<StoredEvidence>, CatalogueError> {
         let evidence = self.row::<StoredEvidence>(b"e", id)?;
@@ -376,10 +376,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     fn is_of_successor(
         &self,
         entry: &StoredDecision,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<bool, CatalogueError> {
-        let own = by.filter(|by| entry.is_by(by.actor));
-        let Some(Actor::Key(name)) = own.map(|by| by.actor) else {
+        let own = by.filter(|by| entry.is_by(by));
+        let Some(Actor::Key(name)) = own else {
             return Ok(false);
         };
         let since = self.0.keys().since(name)?;
@@ -463,7 +463,6 @@ fn expiry_key(until: Timestamp, id: Uuid) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
     use jiff::ToSpan as _;
     use lapidary_store::{AuditFrom, BookKey, Rights};
@@ -646,11 +645,7 @@ mod tests {
         let shop = Actor::Key("shop".to_owned());
         let (id, kept) = file(&catalogue, &shop, "Some text.", &[]);
         assert!(kept);
-        let libraries = BTreeSet::new();
-        let by = Viewer {
-            actor: &shop,
-            libraries: &libraries,
-        };
+        let by = &shop;
         let reads = || decisions.read_text(&id, Some(by)).expect("a store");
         assert!(reads().is_some());
         let overlap = SignedDuration::from_secs(-1);

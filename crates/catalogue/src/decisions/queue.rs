@@ -13,12 +13,11 @@ use jiff::{Timestamp, ToSpan as _};
 use uuid::Uuid;
 
 use super::{
-    Catalogue, CatalogueError, Decisions, MOST_READ, StoredDecision, Viewer, after, id_of, key,
-    parsed,
+    Catalogue, CatalogueError, Decisions, MOST_READ, StoredDecision, after, id_of, key, parsed,
 };
 use crate::api::{CheckState, Decision, DecisionPage, Ruling};
 use lapidary_checking::Reason;
-use lapidary_store::{Rights, RowChange, Table};
+use lapidary_store::{Actor, Rights, RowChange, Table};
 
 /// The letter of a state in keys and rows.
 fn letter(state: CheckState) -> u8 {
@@ -98,13 +97,27 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(row.and_then(|row| state_of(&row)).map(|(_, entry)| entry))
     }
 
-    /// Whether a decision of this viewer changes where a check stands. Of who only filed the check, only an appeal does: nobody
+    /// The last decision about a filed check. `by`: only if this actor sees it.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchDecision`].
+    pub fn last_about(
+        &self,
+        check: &str,
+        by: Option<&Actor>,
+    ) -> Result<Option<Decision>, CatalogueError> {
+        let check = parsed(check)?;
+        let last = self.last_change(check)?.filter(|last| *last != check);
+        last.map(|last| self.get(&last.to_string(), by)).transpose()
+    }
+
+    /// Whether a decision of this actor changes where a check stands. Of who only filed the check, only an appeal does: nobody
     /// takes their own check out of the queue of those who decide.
     pub(super) fn is_up_to(
         &self,
         ruling: Ruling,
         check: Uuid,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
     ) -> Result<bool, CatalogueError> {
         match by {
             Some(by) if ruling != Ruling::Appealed => self.matches_library_of(check, by),
@@ -125,14 +138,14 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(Timestamp::now().max(next))
     }
 
-    /// A page of the filed checks in a state, newest first. `by`: only those that this viewer sees.
+    /// A page of the filed checks in a state, newest first. `by`: only those that this actor sees.
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
     pub fn page_in(
         &self,
         state: CheckState,
-        by: Option<Viewer<'_>>,
+        by: Option<&Actor>,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
