@@ -731,12 +731,18 @@ fn reviewers_see_the_checks_that_match_their_books() {
         judge.json("POST", "/v1/checks", &json!({ "text": "" })).0,
         403
     );
-    assert_eq!(reviewer.call("GET", &page, "text/plain", "").0, 200);
+    let (status, shown) = reviewer.call("GET", &page, "text/plain", "");
+    assert!(
+        status == 200 && shown.contains("Not decided yet"),
+        "{shown}"
+    );
     // The text stays whose it is.
     let text = format!("{path}/text");
     assert_eq!(reviewer.json("DELETE", &text, &Value::Null).0, 404);
     let (status, decided) = reviewer.json("POST", "/v1/decisions", &decision);
     assert_eq!(status, 201, "{decided}");
+    let (_, shown) = reviewer.call("GET", &page, "text/plain", "");
+    assert!(shown.contains("key:reviewer"), "{shown}");
     // Whoever sent the text sees what was decided, and appeals.
     let id = decided["id"].as_str().expect("an id");
     let path_of_decision = format!("/v1/decisions/{id}");
