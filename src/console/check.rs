@@ -493,7 +493,9 @@ async fn decide(
 fn standing(language: Language, entry: &Decision, decisions: &[Decision]) -> Markup {
     let standing = entry.state.map(|state| Standing {
         state,
-        last: decisions.last(),
+        last: decisions
+            .iter()
+            .find(|one| Some(&one.id) == entry.decision_id.as_ref()),
     });
     html! {
         @if let (Some(standing), Some(filed)) = (standing, &entry.filed) {

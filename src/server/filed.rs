@@ -99,18 +99,21 @@ async fn show(
         let session = Session::new(catalogue, actor, libraries, &**host);
         let entry = session.decisions().get(&id, session.viewer())?;
         let checked = text.of(&session, &entry)?;
-        let last = session.decisions().last_about(&id, session.viewer())?;
-        let answer = shown(&session, entry, last, checked, &page, shape)?;
+        let decision = entry.decision_id.as_ref();
+        let decision = decision
+            .map(|decision| session.decisions().get(decision, session.viewer()))
+            .transpose()?;
+        let answer = shown(&session, entry, decision, checked, &page, shape)?;
         Ok(answer.in_language(language))
     })
     .await
 }
 
-/// A filed check with the last decision about it, and its text as far as it is there.
+/// A filed check with the decision about it, and its text as far as it is there.
 fn shown(
     session: &Session<'_>,
     entry: Decision,
-    last: Option<Decision>,
+    decision: Option<Decision>,
     (checked, mut room): (Option<CheckedText>, Room),
     page: &ReportPage,
     shape: Shape,
@@ -144,7 +147,7 @@ fn shown(
         books: Some(&books),
         bytes: text.map(|text| text.len() as u64).or(bytes),
         at,
-        standing: state.map(|state| (state, last)),
+        standing: state.map(|state| (state, decision)),
         is_of_sender: false,
     };
     let catalogue = session.catalogue;

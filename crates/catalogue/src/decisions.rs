@@ -157,6 +157,7 @@ impl StoredDecision {
             filed,
             text: None,
             state: None,
+            decision_id: None,
         }
     }
 }

@@ -117,6 +117,9 @@ pub struct Decision {
     /// For `checked`: where the check stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<CheckState>,
+    /// For `checked`: the id of the decision about it that holds, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_id: Option<String>,
 }
 
 /// The text of a filed check, which is kept for a while.

@@ -97,20 +97,6 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(row.and_then(|row| state_of(&row)).map(|(_, entry)| entry))
     }
 
-    /// The last decision about a filed check. `by`: only if this actor sees it.
-    ///
-    /// # Errors
-    /// [`CatalogueError::NoSuchDecision`].
-    pub fn last_about(
-        &self,
-        check: &str,
-        by: Option<&Actor>,
-    ) -> Result<Option<Decision>, CatalogueError> {
-        let check = parsed(check)?;
-        let last = self.last_change(check)?.filter(|last| *last != check);
-        last.map(|last| self.get(&last.to_string(), by)).transpose()
-    }
-
     /// Whether a decision of this actor changes where a check stands. Of who only filed the check, only an appeal does: nobody
     /// takes their own check out of the queue of those who decide.
     pub(super) fn is_up_to(
@@ -190,7 +176,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             .collect::<Result<Vec<_>, CatalogueError>>()?;
         let rows = self.0.rows_of(Table::Decisions, &keys)?;
         for (entry, row) in checks.iter_mut().zip(rows) {
-            entry.state = row.and_then(|row| state_of(&row)).map(|(state, _)| state);
+            let (state, last) = row.and_then(|row| state_of(&row)).unzip();
+            let last = last.map(|last| last.to_string());
+            entry.decision_id = last.filter(|last| *last != entry.id);
+            entry.state = state;
         }
         Ok(())
     }
