@@ -189,7 +189,7 @@ impl TextOfCheck {
                 if !fits(&mut room, needed.saturating_add(HEADINGS))? {
                     return Ok((None, room));
                 }
-                let text = session.decisions().read_text(&entry.id, session.viewer())?;
+                let text = session.evidence().read(&entry.id, session.viewer())?;
                 Ok((text, room))
             }
             Self::Sent(raw) => {

@@ -1,7 +1,7 @@
 //! Filed checks, and what was decided about them.
 //!
 //! Entries are only ever added, each in one batch with its audit log entry and its search keys. The texts of checks go
-//! again ([`evidence`]); [`queue`] knows where checks stand. In [`Table::Decisions`], the first byte of a key says what follows:
+//! again ([`Evidence`](super::Evidence)); [`queue`] knows where checks stand. In [`Table::Decisions`], the first byte of a key says what follows:
 //!
 //! ```text
 //! i                      → the id of the catalogue
@@ -12,7 +12,6 @@
 //! l library \0 id        → nothing: the filed checks that matched a book of a library, and not only as information
 //! ```
 
-mod evidence;
 mod queue;
 
 use std::collections::BTreeSet;
@@ -24,7 +23,6 @@ use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use self::evidence::{CheckedText, EvidenceLimits, expire_evidence, is_evidence};
 use super::add::StoredBook;
 use super::answer::{CheckOptions, Query};
 use super::copy::rows;
@@ -83,9 +81,9 @@ impl SoughtDecisions {
 
 /// An entry, as stored.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-struct StoredDecision {
-    at: Timestamp,
-    actor: String,
+pub(super) struct StoredDecision {
+    pub(super) at: Timestamp,
+    pub(super) actor: String,
     ruling: Ruling,
     check: String,
     digest: String,
@@ -102,7 +100,7 @@ struct StoredDecision {
 
 impl StoredDecision {
     /// The entry of a report that is filed.
-    fn of_check(
+    pub(super) fn of_check(
         id: Uuid,
         at: Timestamp,
         actor: &Actor,
@@ -125,7 +123,7 @@ impl StoredDecision {
     }
 
     /// Whether this actor made it.
-    fn is_by(&self, actor: &Actor) -> bool {
+    pub(super) fn is_by(&self, actor: &Actor) -> bool {
         self.actor == actor.to_string()
     }
 
@@ -215,7 +213,7 @@ impl Decisions<Editor<'_>> {
     }
 
     /// Makes the check that is to be filed: its report has positions.
-    fn checked(
+    pub(super) fn checked(
         &self,
         query: &Query,
         headings: &[Heading],
@@ -252,7 +250,7 @@ impl Decisions<Editor<'_>> {
     }
 
     /// Writes a filed check with its text, or without it if there is no room for it.
-    fn write_check(
+    pub(super) fn write_check(
         &self,
         id: Uuid,
         entry: &StoredDecision,
@@ -260,14 +258,15 @@ impl Decisions<Editor<'_>> {
         text: Option<&str>,
         headings: &[Heading],
     ) -> Result<Report, CatalogueError> {
-        let turn = self.turn_to_file(text)?;
+        let evidence = self.0.evidence();
+        let turn = evidence.turn_to_file(text)?;
         let turn = turn.as_ref();
         // Another server may have had the turn before.
         if let Some(report) = self.filed_before()? {
             return Ok(report);
         }
         if let Some(text) = text
-            && let Some(changes) = self.evidence_changes(id, entry, text, headings)?
+            && let Some(changes) = evidence.changes_to_keep(id, entry, text, headings)?
         {
             filed.report.text_kept = Some(true);
             match self.write_filed(id, entry, &filed, changes, turn) {
@@ -435,7 +434,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// [`CatalogueError::NoSuchDecision`].
     pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
-        let (filed, text) = (self.filed(id)?, self.text_of(id, &kept, by)?);
+        let (filed, text) = (self.filed(id)?, self.0.evidence().kept(id, &kept, by)?);
         let mut shown = [kept.shown(id, filed)];
         self.add_states(&mut shown)?;
         let [shown] = shown;
@@ -518,7 +517,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(())
     }
 
-    fn entry(&self, id: Uuid) -> Result<Option<StoredDecision>, CatalogueError> {
+    pub(super) fn entry(&self, id: Uuid) -> Result<Option<StoredDecision>, CatalogueError> {
         self.row(b"r", id)
     }
 
@@ -526,7 +525,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         self.row(b"f", id)
     }
 
-    fn row<T: for<'a> Deserialize<'a>>(
+    pub(super) fn row<T: for<'a> Deserialize<'a>>(
         &self,
         kind: &[u8],
         id: Uuid,
@@ -540,7 +539,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(self.0.row(Table::Decisions, &key(&prefix, id))?.is_some())
     }
 
-    fn entry_of(
+    pub(super) fn entry_of(
         &self,
         id: &str,
         by: Option<&Actor>,
@@ -663,12 +662,12 @@ fn libraries_of(filed: &Filed) -> BTreeSet<&str> {
         .collect()
 }
 
-fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {
+pub(super) fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {
     [prefix, id.as_bytes()].concat()
 }
 
 /// The id at the end of a key.
-fn id_of(key: &[u8]) -> Option<Uuid> {
+pub(super) fn id_of(key: &[u8]) -> Option<Uuid> {
     key.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id))
 }
 
@@ -716,15 +715,18 @@ fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
     id.parse().map_err(|_| missing(id))
 }
 
-fn missing(id: &str) -> CatalogueError {
+pub(super) fn missing(id: &str) -> CatalogueError {
     CatalogueError::NoSuchDecision(id.chars().take(64).collect())
 }
 
-fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {
+pub(super) fn read<T: for<'a> Deserialize<'a>>(
+    value: &[u8],
+    id: Uuid,
+) -> Result<T, CatalogueError> {
     serde_json::from_slice(value).map_err(|_| damaged(id))
 }
 
-fn damaged(id: Uuid) -> CatalogueError {
+pub(super) fn damaged(id: Uuid) -> CatalogueError {
     CatalogueError::BadSetting {
         kind: Table::Decisions.as_str(),
         name: id.to_string(),

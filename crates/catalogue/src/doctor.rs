@@ -78,7 +78,7 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
             .map(|key| of_versions(key)),
     );
     findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
-    let texts = catalogue.decisions().evidence_stats()?;
+    let texts = catalogue.evidence().stats()?;
     findings.extend(of_evidence(catalogue.evidence, texts));
     let vitals = catalogue.vitals()?;
     findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));

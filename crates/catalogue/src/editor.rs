@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::sharing::Turn;
 use super::{
-    AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Jobs, Keys,
-    Libraries, Terms, Transfer, Webhooks,
+    AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Evidence,
+    Jobs, Keys, Libraries, Terms, Transfer, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
 use lapidary_work::LeasedWork;
@@ -117,6 +117,8 @@ subjects! {
     copying: Copying,
     /// Its register of checks and decisions.
     decisions: Decisions,
+    /// The kept texts of filed checks.
+    evidence: Evidence,
     /// Its jobs.
     jobs: Jobs,
     /// Its keys.

@@ -55,6 +55,7 @@ mod duplicates;
 mod editor;
 mod entry;
 mod error;
+mod evidence;
 mod feed_lock;
 mod gate;
 mod gate_queue;
@@ -85,15 +86,14 @@ pub use books::{BookFilter, Books};
 pub use check::{Checks, compare};
 use copy::complete;
 pub use copy::{Copied, Copying};
-pub use decisions::{
-    Case, CheckedText, Decisions, EvidenceLimits, SoughtDecisions, expire_evidence, is_evidence,
-};
+pub use decisions::{Case, Decisions, SoughtDecisions};
 pub use digest::digests_of;
 pub use doctor::{SOON, diagnose};
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
 pub use editor::Editor;
 pub use entry::{BookGems, Content, NewEntry, TextOr};
 pub use error::CatalogueError;
+pub use evidence::{CheckedText, Evidence, EvidenceLimits, expire_evidence, is_evidence};
 pub use gate::Gate;
 pub use gem_list::MAX_GEMS;
 pub use jobs::{Backups, Jobs, resume_jobs, start_job};
@@ -326,7 +326,7 @@ impl Catalogue {
             libraries,
             disk_bytes,
             posting_bytes,
-            evidence: self.decisions().evidence_stats()?,
+            evidence: self.evidence().stats()?,
             rule,
             cluster,
         })

@@ -178,7 +178,7 @@ impl Operation for DeleteEvidence {
         .answers(&[(204, "It was deleted")]);
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Done, OperationError> {
-        session.decisions().delete_text(&id, session.viewer())?;
+        session.evidence().delete(&id, session.viewer())?;
         Ok(Done)
     }
 }

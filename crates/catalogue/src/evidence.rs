@@ -1,6 +1,6 @@
 //! The texts of filed checks. A server keeps them for some days, so that the reports go on to show what they are about.
 //!
-//! They are in [`Table::Decisions`] too, with these keys:
+//! They are in [`Table::Decisions`], with these keys:
 //!
 //! ```text
 //! k           → how many texts are kept, and their bytes, JSON
@@ -19,10 +19,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{
-    Catalogue, CatalogueError, Decisions, Editor, StoredDecision, damaged, id_of, key, missing,
-    read,
-};
+use super::decisions::{StoredDecision, damaged, id_of, key, missing, read};
+use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{EvidenceStats, KeptText};
 use crate::copy::rows;
 use crate::digest::digest_of;
@@ -129,7 +127,11 @@ struct EvidenceDeletion {
     own: BTreeMap<String, EvidenceStats>,
 }
 
-impl Decisions<Editor<'_>> {
+/// The kept texts of filed checks ([`Catalogue::evidence`]).
+#[derive(Debug, Clone)]
+pub struct Evidence<C>(pub(super) C);
+
+impl Evidence<Editor<'_>> {
     /// The turn in which the check of a text is filed, if the text may be kept. A request that takes effect once has it anyway:
     /// another server may keep texts, and have begun the same request before.
     pub(super) fn turn_to_file(
@@ -143,7 +145,7 @@ impl Decisions<Editor<'_>> {
     }
 
     /// What keeps the text of a check, in its turn; `None` if texts are not kept, or there is no room for it.
-    pub(super) fn evidence_changes(
+    pub(super) fn changes_to_keep(
         &self,
         id: Uuid,
         entry: &StoredDecision,
@@ -160,8 +162,8 @@ impl Decisions<Editor<'_>> {
             headings: headings.len() as u64,
             until: limits.until(entry.at),
         };
-        let mut all = self.evidence_stats()?;
-        let mut own = self.evidence_stats_of(&entry.actor)?;
+        let mut all = self.stats()?;
+        let mut own = self.stats_of(&entry.actor)?;
         for stats in [&mut all, &mut own] {
             stats.texts += 1;
             stats.bytes += evidence.sum();
@@ -185,13 +187,13 @@ impl Decisions<Editor<'_>> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`].
-    pub fn read_text(
+    pub fn read(
         &self,
         check: &str,
         by: Option<&Actor>,
     ) -> Result<Option<CheckedText>, CatalogueError> {
-        let (id, entry) = self.entry_of(check, by)?;
-        let Some(evidence) = self.evidence_of(id, &entry, by, Timestamp::now())? else {
+        let (id, entry) = self.0.decisions().entry_of(check, by)?;
+        let Some(evidence) = self.stored(id, &entry, by, Timestamp::now())? else {
             return Ok(None);
         };
         let keys: Vec<Vec<u8>> = evidence.pieces(id).collect();
@@ -215,14 +217,14 @@ impl Decisions<Editor<'_>> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`] and [`CatalogueError::NoSuchEvidence`].
-    pub fn delete_text(&self, check: &str, by: Option<&Actor>) -> Result<(), CatalogueError> {
-        let (id, entry) = self.entry_of(check, by)?;
+    pub fn delete(&self, check: &str, by: Option<&Actor>) -> Result<(), CatalogueError> {
+        let (id, entry) = self.0.decisions().entry_of(check, by)?;
         if by.is_some_and(|by| !entry.is_by(by)) {
             return Err(missing(check));
         }
         let turn = self.0.turn(&self.0.filing_evidence, EVIDENCE)?;
         let mut deletion = self.deletion()?;
-        if self.is_of_successor(&entry, by)? || !self.delete_evidence(id, &mut deletion)? {
+        if self.is_of_successor(&entry, by)? || !self.add_deletion(id, &mut deletion)? {
             return Err(CatalogueError::NoSuchEvidence(id.to_string()));
         }
         self.apply_deletion(&turn, deletion, |check| Action::EvidenceDeleted { check })
@@ -238,7 +240,7 @@ impl Decisions<Editor<'_>> {
         let mut deletion = self.deletion()?;
         for row in &expired {
             if let Some(id) = id_of(row) {
-                self.delete_evidence(id, &mut deletion)?;
+                self.add_deletion(id, &mut deletion)?;
             }
             let expiry = RowChange::delete(Table::Decisions, row.as_slice());
             deletion.changes.push(expiry);
@@ -249,13 +251,13 @@ impl Decisions<Editor<'_>> {
 
     fn deletion(&self) -> Result<EvidenceDeletion, CatalogueError> {
         Ok(EvidenceDeletion {
-            all: self.evidence_stats()?,
+            all: self.stats()?,
             ..EvidenceDeletion::default()
         })
     }
 
     /// Adds a text to those that are deleted. Returns whether it was there.
-    fn delete_evidence(
+    fn add_deletion(
         &self,
         id: Uuid,
         deletion: &mut EvidenceDeletion,
@@ -264,7 +266,8 @@ impl Decisions<Editor<'_>> {
         if self.0.row(Table::Decisions, &row)?.is_none() {
             return Ok(false);
         }
-        let (mut keys, bytes) = match readable(self.row::<StoredEvidence>(b"e", id))? {
+        let (mut keys, bytes) = match readable(self.0.decisions().row::<StoredEvidence>(b"e", id))?
+        {
             Some(evidence) => {
                 let mut keys: Vec<Vec<u8>> = evidence.pieces(id).collect();
                 keys.push(expiry_key(evidence.until, id));
@@ -279,9 +282,9 @@ impl Decisions<Editor<'_>> {
         deletion.changes.extend(deleted);
         deletion.checks.push(id.to_string());
         uncount(&mut deletion.all, bytes);
-        if let Some(entry) = readable(self.entry(id))? {
+        if let Some(entry) = readable(self.0.decisions().entry(id))? {
             if !deletion.own.contains_key(&entry.actor) {
-                let own = self.evidence_stats_of(&entry.actor)?;
+                let own = self.stats_of(&entry.actor)?;
                 deletion.own.insert(entry.actor.clone(), own);
             }
             let own = deletion.own.entry(entry.actor).or_default();
@@ -328,13 +331,13 @@ impl Decisions<Editor<'_>> {
     }
 }
 
-impl<C: Deref<Target = Catalogue>> Decisions<C> {
+impl<C: Deref<Target = Catalogue>> Evidence<C> {
     /// How many texts are kept.
-    pub fn evidence_stats(&self) -> Result<EvidenceStats, CatalogueError> {
+    pub fn stats(&self) -> Result<EvidenceStats, CatalogueError> {
         self.stats_in(b"k")
     }
 
-    fn evidence_stats_of(&self, actor: &str) -> Result<EvidenceStats, CatalogueError> {
+    fn stats_of(&self, actor: &str) -> Result<EvidenceStats, CatalogueError> {
         self.stats_in(&stats_key(actor))
     }
 
@@ -345,27 +348,27 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     }
 
     /// What is kept of the text of a check, for an actor.
-    pub(super) fn text_of(
+    pub(super) fn kept(
         &self,
         id: Uuid,
         entry: &StoredDecision,
         by: Option<&Actor>,
     ) -> Result<Option<KeptText>, CatalogueError> {
-        let evidence = self.evidence_of(id, entry, by, Timestamp::now())?;
+        let evidence = self.stored(id, entry, by, Timestamp::now())?;
         Ok(evidence.map(|evidence| KeptText {
             bytes: evidence.text,
             expires_at: evidence.until,
         }))
     }
 
-    fn evidence_of(
+    fn stored(
         &self,
         id: Uuid,
         entry: &StoredDecision,
         by: Option<&Actor>,
         now: Timestamp,
     ) -> Result<Option<StoredEvidence>, CatalogueError> {
-        let evidence = self.row::<StoredEvidence>(b"e", id)?;
+        let evidence = self.0.decisions().row::<StoredEvidence>(b"e", id)?;
         let Some(evidence) = evidence.filter(|evidence| now < evidence.until) else {
             return Ok(None);
         };
@@ -433,8 +436,8 @@ pub fn expire_evidence(catalogue: &Arc<Catalogue>) {
     let expiring = Arc::clone(catalogue);
     catalogue.runner.beside(move || {
         loop {
-            let decisions = expiring.by(Actor::Local).decisions();
-            let more = decisions
+            let evidence = expiring.by(Actor::Local).evidence();
+            let more = evidence
                 .delete_expired(Timestamp::now())
                 .unwrap_or_else(|error| {
                     tracing::warn!("expired texts of filed checks are not deleted: {error}");
@@ -558,13 +561,13 @@ mod tests {
         let catalogue = catalogue.with_evidence(EvidenceLimits::default());
         let editor = catalogue.by(Actor::Key("reader".to_owned()));
         let decisions = editor.decisions();
-        let kept = decisions.read_text(&id, None).expect("a store");
+        let kept = editor.evidence().read(&id, None).expect("a store");
         let expected = CheckedText {
             text: text.clone(),
             headings: headings.to_vec(),
         };
         assert_eq!(kept, Some(expected));
-        let counted = decisions.evidence_stats().expect("a store");
+        let counted = editor.evidence().stats().expect("a store");
         assert!(counted.texts == 1 && counted.bytes > text.len() as u64);
         let entry = decisions.get(&id, None).expect("an entry");
         let KeptText {
@@ -575,15 +578,15 @@ mod tests {
 
         let late = |seconds: i64| until.checked_add(seconds.seconds()).expect("a time");
         let (uuid, stored) = decisions.entry_of(&id, None).expect("an entry");
-        let shown = |now| decisions.evidence_of(uuid, &stored, None, now);
+        let shown = |now| editor.evidence().stored(uuid, &stored, None, now);
         assert!(shown(late(-1)).expect("a store").is_some());
         assert!(shown(late(0)).expect("a store").is_none());
-        decisions.delete_expired(late(-1)).expect("a store");
-        assert_eq!(decisions.evidence_stats().expect("a store"), counted);
-        decisions.delete_expired(late(1)).expect("a store");
-        assert_eq!(decisions.read_text(&id, None).expect("a store"), None);
+        editor.evidence().delete_expired(late(-1)).expect("a store");
+        assert_eq!(editor.evidence().stats().expect("a store"), counted);
+        editor.evidence().delete_expired(late(1)).expect("a store");
+        assert_eq!(editor.evidence().read(&id, None).expect("a store"), None);
         assert_eq!(
-            decisions.evidence_stats().expect("a store"),
+            editor.evidence().stats().expect("a store"),
             EvidenceStats::default()
         );
         // No piece stays behind, and the report does not go with its text.
@@ -608,7 +611,7 @@ mod tests {
         // What is deleted makes room for the same actor again.
         let editor = catalogue.by(Actor::Local);
         for (id, _) in &kept[..2] {
-            let deleted = editor.decisions().delete_text(id, None);
+            let deleted = editor.evidence().delete(id, None);
             deleted.expect("it is kept");
         }
         assert!(file(&shop).1);
@@ -627,10 +630,10 @@ mod tests {
         written.expect("a store");
         let editor = catalogue.by(Actor::Local);
         let later = Timestamp::now().checked_add(25.hours()).expect("a time");
-        editor.decisions().delete_expired(later).expect("a store");
+        editor.evidence().delete_expired(later).expect("a store");
         let left = [b"t", b"e", b"u"].map(|prefix| rows_of(&catalogue, prefix));
         assert_eq!(left, [0, 0, 0]);
-        let stats = editor.decisions().evidence_stats().expect("a store");
+        let stats = editor.evidence().stats().expect("a store");
         assert_eq!(stats, EvidenceStats::default());
     }
 
@@ -646,7 +649,7 @@ mod tests {
         let (id, kept) = file(&catalogue, &shop, "Some text.", &[]);
         assert!(kept);
         let by = &shop;
-        let reads = || decisions.read_text(&id, Some(by)).expect("a store");
+        let reads = || editor.evidence().read(&id, Some(by)).expect("a store");
         assert!(reads().is_some());
         let overlap = SignedDuration::from_secs(-1);
         keys.rotate("shop", overlap).expect("a key");
@@ -656,8 +659,8 @@ mod tests {
         assert_eq!(reads(), None);
         let shown = decisions.get(&id, Some(by)).expect("an entry");
         assert_eq!(shown.text, None);
-        assert!(decisions.delete_text(&id, Some(by)).is_err());
-        let administrator = decisions.read_text(&id, None).expect("a store");
+        assert!(editor.evidence().delete(&id, Some(by)).is_err());
+        let administrator = editor.evidence().read(&id, None).expect("a store");
         assert!(administrator.is_some());
     }
 }
