@@ -1,7 +1,5 @@
 //! The passages of a report as CSV.
 
-use std::borrow::Cow;
-
 use super::html::PageTexts;
 use super::page::clean;
 use super::passages::words_of;
@@ -11,6 +9,9 @@ use lapidary_catalogue::api::Report;
 use lapidary_language::Language;
 
 /// A report's passages as CSV, one a line, with their words as far as the texts are known.
+///
+/// # Panics
+/// Never: it is written to memory.
 #[must_use]
 pub fn passages_csv(
     language: Language,
@@ -20,15 +21,21 @@ pub fn passages_csv(
 ) -> String {
     let works = works(report, |at| texts.has_both(at));
     let length = TextLength::new(report, bytes);
-    let mut lines = vec![heads(language).map(|head| quoted(&head)).join(",")];
+    // Spreadsheets take it for UTF-8 by its mark.
+    let mut table = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer("\u{feff}".as_bytes().to_vec());
+    let mut rows = vec![heads(language)];
     for work in &works {
         for part in work.parts.iter().filter(|part| part.number.is_some()) {
-            let cells = cells(language, work, part, &length, texts);
-            lines.push(cells.map(|cell| quoted(&cell)).join(","));
+            rows.push(cells(language, work, part, &length, texts).map(unformulated));
         }
     }
-    // Spreadsheets take it for UTF-8 by its mark.
-    format!("\u{feff}{}\r\n", lines.join("\r\n"))
+    for row in rows {
+        table.write_record(row).expect("all rows are of one length");
+    }
+    let table = table.into_inner().expect("memory takes all");
+    String::from_utf8(table).expect("all cells are UTF-8")
 }
 
 fn heads(language: Language) -> [String; 9] {
@@ -71,13 +78,11 @@ fn cells(
     ]
 }
 
-/// A cell. One that a spreadsheet would take for a formula begins with an apostrophe.
-fn quoted(cell: &str) -> String {
-    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let cell: Cow<'_, str> = if is_formula {
-        format!("'{cell}").into()
+/// A cell that a spreadsheet does not take for a formula.
+fn unformulated(cell: String) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{cell}")
     } else {
-        cell.into()
-    };
-    format!("\"{}\"", cell.replace('"', "\"\""))
+        cell
+    }
 }
