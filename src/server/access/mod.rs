@@ -100,14 +100,14 @@ impl Access {
         }
         let insider = request.extensions().get::<Insider>().cloned();
         if insider == Some(Insider::Local) {
-            request.extensions_mut().insert(Visible(None));
+            say_of_everybody(request);
             request.extensions_mut().insert(Guest::Local);
             made_by(Client::Local);
             return Ok(Admitted::Anyone);
         }
         if self.is_open_to(request.peer_addr(), catalogue)? {
             self.approve(request.headers())?;
-            request.extensions_mut().insert(Visible(None));
+            say_of_everybody(request);
             return Ok(Admitted::Anyone);
         }
         let key = match (insider, presented(request.headers())) {
@@ -296,8 +296,10 @@ pub(super) struct Editable(Option<BTreeSet<Library>>);
 
 impl Editable {
     pub(super) fn by(request: &HttpRequest) -> Option<BTreeSet<Library>> {
-        let extensions = request.extensions();
-        extensions.get::<Self>()?.0.clone()
+        request
+            .extensions()
+            .get::<Self>()
+            .map_or(Some(BTreeSet::new()), |editable| editable.0.clone())
     }
 }
 
@@ -310,6 +312,13 @@ fn libraries_for(permission: Permission, key: &Key) -> Option<BTreeSet<Library>>
     } else {
         Some(BTreeSet::new())
     }
+}
+
+/// Tells the handlers of a request without a key that it may see and change all.
+fn say_of_everybody(request: &ServiceRequest) {
+    let mut told = request.extensions_mut();
+    told.insert(Visible(None));
+    told.insert(Editable(None));
 }
 
 /// Tells the handlers of a request what its key may see and must do.
