@@ -31,6 +31,7 @@ mod http_on_cluster;
 mod jobs;
 mod once;
 mod openapi;
+mod policy;
 mod quarantine;
 mod rewriting;
 mod secret;

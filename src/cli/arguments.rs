@@ -10,8 +10,8 @@ use std::{env, fs};
 use clap::{ArgAction, ArgGroup, Args};
 use jiff::civil::Date;
 use lapidary_catalogue::api::RecipeChoice;
-use lapidary_catalogue::{Backups, Catalogue, CatalogueError, Recipes};
-use lapidary_checking::RuleChanges;
+use lapidary_catalogue::{Backups, Catalogue, CatalogueError, Recipes, parse};
+use lapidary_checking::{Policy, RuleChanges};
 use lapidary_common::shell::quoted;
 use lapidary_gems::{Boundaries, Lexicon, Recipe};
 use lapidary_language::Language;
@@ -421,4 +421,9 @@ impl From<Days> for Validity {
             otherwise,
         }
     }
+}
+
+/// Reads a policy in JSON.
+pub(super) fn policy(json: &str) -> Result<Policy, String> {
+    parse::json(json.as_bytes())
 }

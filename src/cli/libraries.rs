@@ -1,19 +1,20 @@
-//! `lapidary libraries list|trust|distrust`.
+//! `lapidary libraries list|trust|distrust|policy`.
 
 use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 use indicatif::HumanBytes;
 use lapidary_catalogue::api::{LibraryListing, LibraryTrust};
+use lapidary_checking::Policy;
 use lapidary_common::count::count;
-use lapidary_operations::libraries::{ListLibraries, TrustLibrary};
+use lapidary_operations::libraries::{ListLibraries, SetPolicy, TrustLibrary};
 use lapidary_store::Library;
 
-use super::arguments::{Listing, Target};
+use super::arguments::{Listing, Target, policy};
 use super::failure::{Failure, Status};
 use super::terminal::{lines, out};
 
-/// List libraries, and say whose books count for others.
+/// List libraries, and say whose books count for others, and from how much on.
 ///
 /// The books of a library that is not trusted decide only in what its own keys are told. For everybody else, they are
 /// information.
@@ -31,6 +32,19 @@ enum LibrariesCommand {
     Trust(NamedLibrary),
     /// Distrust a library: its books decide only for its own keys
     Distrust(NamedLibrary),
+    /// Set from how much on a match with a book of a library decides
+    ///
+    /// Matches with less only inform. A match decides if its relation is one of `relations` (by default `same_text`,
+    /// `part_of_book`, `contains_book` and `overlap`), if it and others like it are `min_covered` of the text (0.05), or if it has
+    /// a passage of `min_passage` characters (4000). An identical text always decides, and `same_work` never does. Exact recipes
+    /// and signatures have no policy.
+    Policy {
+        #[command(flatten)]
+        library: NamedLibrary,
+        /// The policy, such as `{"min_covered": 0.1}`. What it leaves out is as by default: `{}` is the default
+        #[arg(value_name = "JSON", value_parser = policy)]
+        policy: Policy,
+    },
 }
 
 #[derive(Args)]
@@ -55,6 +69,11 @@ impl LibrariesArgs {
             }
             LibrariesCommand::Trust(named) => named.set_trust(true)?,
             LibrariesCommand::Distrust(named) => named.set_trust(false)?,
+            LibrariesCommand::Policy { library, policy } => {
+                let target = library.target.open()?;
+                target.call::<SetPolicy>(library.library.clone(), policy)?;
+                writeln!(out(false), "set the policy of {}", library.library)?;
+            }
         }
         Ok(Status::Done)
     }
@@ -80,12 +99,17 @@ fn line(library: &LibraryListing) -> String {
     let LibraryListing {
         library,
         trusted,
+        policy,
         books,
         bytes,
         changed_at: changed,
         ..
     } = library;
-    let trust = if *trusted { "trusted" } else { "not trusted" };
+    let trust = match (trusted, policy) {
+        (true, None) => "trusted",
+        (true, Some(_)) => "trusted, with a policy",
+        (false, _) => "not trusted",
+    };
     format!(
         "{library}\t{trust}\t{}\t{} of text\tchanged {changed}",
         count(*books, "book", "books"),

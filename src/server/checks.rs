@@ -24,8 +24,9 @@ use super::turns::Lane;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
 use lapidary_catalogue::{
-    Case, CatalogueError, CheckOptions, Editor, MAX_GEMS, Query, Recipes, Terms, TextGems,
+    Case, CatalogueError, CheckOptions, Editor, MAX_GEMS, Query, Recipes, Terms, TextGems, parse,
 };
+use lapidary_checking::Policy;
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::{Heading, Whole};
@@ -270,7 +271,8 @@ fn asked(body: RequestBody, parameters: &str) -> Result<CheckRequest, Problem> {
 /// The options in a query string, and whether to clean the text.
 pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
     let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
-                 allow_incomplete (true or false), clean (true or false), language, record (true or false), name and case";
+                 allow_incomplete (true or false), policy (an object), clean (true or false), language, record (true or false), name \
+                 and case";
     let parameters: CheckParameters = parameters::query(parameters, known)?;
     let clean = parameters.clean;
     Ok((check_options(parameters)?, clean))
@@ -292,6 +294,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         detail,
         day,
         allow_incomplete,
+        policy,
         ..
     } = asked;
     let (record, name, case) = (Some(asked.record), asked.name, asked.case);
@@ -329,6 +332,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
     };
     let mut options = CheckOptions {
         hidden: hidden.into(),
+        policy,
         ..check_options(options)?
     };
     if let Some(recipes) = recipes {
@@ -355,11 +359,17 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
+        policy: asked.policy.as_deref().map(policy).transpose()?,
         record: record(asked.record, asked.name, asked.case)?,
         text_language: asked.language.map(bounded_language).transpose()?,
         hidden: usual.hidden,
         language: usual.language,
     })
+}
+
+fn policy(json: &str) -> Result<Policy, Problem> {
+    parse::json(json.as_bytes())
+        .map_err(|why| Problem::new(ErrorCode::BadQuery, format!("'policy': {why}")))
 }
 
 fn bounded_language(language: String) -> Result<String, Problem> {

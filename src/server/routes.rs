@@ -24,7 +24,7 @@ use lapidary_operations::jobs::{
     CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
 };
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
-use lapidary_operations::libraries::{ListBooks, ListLibraries, TrustLibrary};
+use lapidary_operations::libraries::{ListBooks, ListLibraries, SetPolicy, TrustLibrary};
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
     RunSource, ShowSource, TestSource,
@@ -109,6 +109,7 @@ fn of_libraries() -> Vec<Call> {
         Call::of::<ListLibraries>(),
         Call::of::<ListBooks>(),
         Call::of::<TrustLibrary>(),
+        Call::of::<SetPolicy>(),
         Call::of::<FindBooks>(),
     ]
 }

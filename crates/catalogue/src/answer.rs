@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::{digest_of, digest_of_gems};
 use super::{Case, TextOr};
-use lapidary_checking::{Identity, Passage, Relation, Score, Span};
+use lapidary_checking::{Identity, Passage, Policy, Relation, Score, Span};
 use lapidary_extract::HiddenWords;
 use lapidary_extract::position::Locator;
 use lapidary_language::Language;
@@ -106,7 +106,7 @@ impl FromStr for Recipes {
 }
 
 /// Options of a check.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CheckOptions {
     /// The recipes. The verdict is the strictest of theirs.
     pub recipes: Recipes,
@@ -126,6 +126,8 @@ pub struct CheckOptions {
     pub day: Option<Date>,
     /// Whether to accept recipes that some books have no gems of yet.
     pub allow_incomplete: bool,
+    /// From how much on a match decides. Default: what the library of each book says.
+    pub policy: Option<Policy>,
     /// File the report under this, if the check is made by an [`Editor`](super::Editor).
     pub record: Option<Case>,
     /// The language of the text, if it is known. Only signatures that stem by it depend on it.
@@ -148,6 +150,7 @@ impl Default for CheckOptions {
             detail: true,
             day: None,
             allow_incomplete: false,
+            policy: None,
             record: None,
             text_language: None,
             hidden: HiddenWords::default(),

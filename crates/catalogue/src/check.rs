@@ -115,6 +115,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: options.day.unwrap_or_else(today),
+            policy: options.policy.as_ref(),
             exactly: options.exactly,
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
@@ -158,6 +159,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 .libraries()
                 .deciding_for(&*snapshot, BTreeSet::new())?,
             day: today(),
+            policy: None,
             exactly: false,
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
@@ -225,6 +227,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: today(),
+            policy: None,
             exactly: options.exactly,
             without: &BTreeSet::new(),
             is_left_out: &|number, _| number == book,

@@ -16,8 +16,8 @@ use super::told::{Told, whole_percent};
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
     Alignment, Calibration, Claimed, Covered, Extent, Informs, Judged, Judgements, LookedUp,
-    MOST_COMPARED, Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow,
-    candidates, judge, kept, merge, name_words, rank, works,
+    MOST_COMPARED, Policy, Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span,
+    ToShow, candidates, judge, kept, merge, name_words, rank, works,
 };
 use lapidary_language::Language;
 use lapidary_store::{
@@ -63,6 +63,8 @@ pub(super) struct Checking<'a> {
     pub(super) allowances: &'a Allowances,
     pub(super) deciding: &'a Deciding<'a>,
     pub(super) day: Date,
+    /// The policy of the check, in place of those of the libraries.
+    pub(super) policy: Option<&'a Policy>,
     /// Whether whoever asks may be told where gems of recipes with a secret are.
     pub(super) exactly: bool,
     /// Libraries to leave out. Nothing is read of their books.
@@ -131,6 +133,25 @@ impl Checking<'_> {
     /// What is told of gems of a recipe.
     fn told<'r>(&self, recipe: &'r Recipe) -> Told<'r> {
         Told::of(recipe, self.exactly)
+    }
+
+    /// The policy by which a book of the library decides.
+    fn policy(&self, library: &Library) -> &Policy {
+        self.policy.unwrap_or_else(|| self.deciding.policy(library))
+    }
+
+    /// Adds what of the query is the same: its bytes, or its gems if there is no text.
+    fn add_same(&self, alignment: &Alignment, covered: &mut Covered) {
+        for Extent { gems, bytes } in &alignment.same {
+            let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
+            let gems = self
+                .bytes
+                .is_none()
+                .then_some((gems.start.into(), gems.end.into()));
+            if let Some(place) = bytes.or(gems) {
+                covered.add(place);
+            }
+        }
     }
 
     pub(super) fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
@@ -532,6 +553,15 @@ struct ShownMatches {
     e_value: Option<f64>,
 }
 
+/// A match that decides only if its library's policy says so.
+struct Doubtful {
+    /// Its position among the matches.
+    at: usize,
+    relation: Relation,
+    /// The characters of its longest passage, as far as gems tell.
+    passage: u32,
+}
+
 /// What the index says to a query in all recipes.
 struct Answering<'a> {
     checking: &'a Checking<'a>,
@@ -564,15 +594,63 @@ impl Answering<'_> {
             merged.add_others(others, at);
         }
         let Judgements {
-            matches,
+            mut matches,
             disabled,
             left_out,
         } = merged;
+        self.apply_policies(&mut matches)?;
         Ok(AllMatches {
             ranked: rank(matches),
             disabled: disabled.len(),
             uncompared: left_out,
         })
+    }
+
+    /// Finds the matches that are too little by their policies, which only inform.
+    fn apply_policies(&self, matches: &mut [Judged]) -> Result<(), StoreError> {
+        let (mut doubtful, mut covered) = (Vec::new(), Covered::default());
+        for (at, found) in matches.iter().enumerate() {
+            if self.is_doubtful(found) {
+                let (answered, query) = self.of_match(found);
+                let alignment = query.aligned(found.number)?;
+                let gem = answered.asked.recipe.characters_per_gem();
+                self.checking.add_same(&alignment, &mut covered);
+                doubtful.push(Doubtful {
+                    at,
+                    relation: alignment.relation,
+                    passage: alignment.longest_passage() * gem,
+                });
+            }
+            // Each has to be read. The others decide.
+            if doubtful.len() == MOST_COVERING {
+                break;
+            }
+        }
+        let gems = self.in_recipes[0].asked.gems.len() as u64;
+        let covered = covered.share(self.checking.bytes.unwrap_or(gems));
+        for Doubtful {
+            at,
+            relation,
+            passage,
+        } in doubtful
+        {
+            let policy = self.checking.policy(&matches[at].key.library);
+            if !policy.decides(relation, covered, passage) {
+                matches[at].informs = Some(Informs::TooLittle);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a match has to be aligned to know whether it decides. Exact recipes and signatures have no policies.
+    fn is_doubtful(&self, found: &Judged) -> bool {
+        let (answered, _) = self.of_match(found);
+        let policy = self.checking.policy(&found.key.library);
+        found.decides()
+            && !found.identical
+            && answered.asked.rule.min_share > 0.0
+            && !answered.asked.recipe.is_signature()
+            && !policy.is_certain(&found.score)
     }
 
     fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
@@ -933,17 +1011,7 @@ impl<'c> Covering<'c> {
             self.is_unknown = true;
             return;
         }
-        for Extent { gems, bytes } in &alignment.same {
-            let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
-            let gems = self
-                .checking
-                .bytes
-                .is_none()
-                .then_some((gems.start.into(), gems.end.into()));
-            if let Some(place) = bytes.or(gems) {
-                self.covered.add(place);
-            }
-        }
+        self.checking.add_same(alignment, &mut self.covered);
     }
 
     fn share(self) -> Option<f64> {

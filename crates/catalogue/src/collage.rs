@@ -67,6 +67,7 @@ pub(super) fn quarantine_of(
         allowances: &*editor.allow_lists().combined()?,
         deciding: &deciding,
         day: today(),
+        policy: None,
         exactly: false,
         without: &without,
         is_left_out: &|_, outline| deciding.informs(outline).is_some(),

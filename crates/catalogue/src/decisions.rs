@@ -246,6 +246,7 @@ impl Decisions<Editor<'_>> {
             detail: options.detail,
             bytes: text.map(|text| text.len() as u64),
             clean: query.clean(),
+            policy: options.policy,
         })
     }
 
@@ -596,7 +597,7 @@ fn digest_of_catalogue(
         recipes,
         allowances.versions(),
         rules,
-        catalogue.libraries().trust()?,
+        catalogue.libraries().statements()?,
     );
     Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
 }

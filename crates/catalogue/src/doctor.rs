@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 
-use super::libraries::Trust;
+use super::libraries::Statements;
 use super::versions::MANY;
 use super::{Backups, Catalogue, CatalogueError, EvidenceLimits};
 use crate::api::FindingCode::{
@@ -132,7 +132,10 @@ fn of_tenants(
     now: Timestamp,
     findings: &mut Vec<Finding>,
 ) -> Result<(), CatalogueError> {
-    let (keys, trust) = (catalogue.keys().list()?, catalogue.libraries().trust()?);
+    let (keys, trust) = (
+        catalogue.keys().list()?,
+        catalogue.libraries().statements()?,
+    );
     findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
     findings.extend(of_trust(&keys, &trust));
     findings.extend(of_bans(snapshot, &keys, &trust)?);
@@ -444,7 +447,7 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
     }
 }
 
-fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
+fn of_key(key: &Key, trust: &Statements, now: Timestamp) -> Option<Finding> {
     let (name, end) = (&key.name, key.expires_at?);
     if end <= now {
         let what = format!("the key '{name}' expired on {}", day(end));
@@ -475,7 +478,7 @@ fn is_of_tenant(key: &Key) -> bool {
 }
 
 /// The command that makes a key like this one with more permissions, but for its name.
-fn made_like(key: &Key, trust: &Trust, and: &[Permission]) -> String {
+fn made_like(key: &Key, trust: &Statements, and: &[Permission]) -> String {
     let mut command = "lapidary keys add TARGET".to_owned();
     if let Some(role) = key.role {
         command.extend([" --role ", role.as_str()]);
@@ -505,11 +508,11 @@ fn made_like(key: &Key, trust: &Trust, and: &[Permission]) -> String {
 }
 
 /// The libraries that have keys, and about which no administrator has said anything.
-fn of_trust(keys: &[Key], trust: &Trust) -> Option<Finding> {
+fn of_trust(keys: &[Key], trust: &Statements) -> Option<Finding> {
     let ingest = keys.iter().filter(|key| is_of_tenant(key));
     let silent: BTreeSet<&Library> = ingest
         .flat_map(|key| &key.libraries)
-        .filter(|library| trust.stated(library).is_none())
+        .filter(|library| trust.trusted(library).is_none())
         .collect();
     let first = silent.first()?;
     let what = format!(
@@ -539,7 +542,7 @@ fn some_of(libraries: &BTreeSet<&Library>) -> String {
 fn of_bans(
     snapshot: &dyn Snapshot,
     keys: &[Key],
-    trust: &Trust,
+    trust: &Statements,
 ) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     for key in keys

@@ -334,6 +334,7 @@ impl<'a> Admission<'a> {
             allowances: &allowances,
             deciding: &deciding,
             day,
+            policy: None,
             exactly: has_secret,
             without: &BTreeSet::new(),
             is_left_out: &|number, outline| {

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::libraries::trust_row;
 use super::settings::put;
 use super::sharing::{CachedSetting, SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor};
@@ -562,7 +561,7 @@ impl Keys<Editor<'_>> {
         }];
         let mut changes = rows(&keys);
         for (library, trusted) in trust {
-            changes.push(trust_row(&library, trusted));
+            changes.push(self.0.libraries().trust_row(&library, trusted)?);
             actions.push(Action::LibraryTrust {
                 library: library.into(),
                 trusted,

@@ -16,45 +16,68 @@ use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{LibraryListing, Restriction};
-use lapidary_checking::Informs;
+use lapidary_checking::{Informs, Policy};
 use lapidary_store::{
     Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table,
 };
 
 /// What an administrator said of a library, as stored.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct TrustStatement {
-    trusted: bool,
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Statement {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trusted: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    policy: Option<Policy>,
     since: Timestamp,
 }
 
 /// What administrators have said of libraries.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Trust(BTreeMap<Library, TrustStatement>);
+pub(super) struct Statements(BTreeMap<Library, Statement>);
 
-impl Trust {
+impl Statements {
     /// Whether the books of a library decide for everybody.
     pub(super) fn is_trusted(&self, library: &Library) -> bool {
-        self.stated(library) != Some(false)
+        self.trusted(library) != Some(false)
     }
 
     /// The libraries that are not trusted.
     pub(super) fn untrusted(&self) -> impl Iterator<Item = &Library> {
         self.0
             .iter()
-            .filter(|(_, statement)| !statement.trusted)
+            .filter(|(_, statement)| statement.trusted == Some(false))
             .map(|(library, _)| library)
     }
 
-    /// What was said of a library, if anything was.
-    pub(super) fn stated(&self, library: &Library) -> Option<bool> {
-        self.0.get(library).map(|statement| statement.trusted)
+    /// Whether a library is trusted, if that was said.
+    pub(super) fn trusted(&self, library: &Library) -> Option<bool> {
+        self.0.get(library)?.trusted
+    }
+
+    /// The policy of a library, if it has its own.
+    pub(super) fn policy(&self, library: &Library) -> Option<&Policy> {
+        self.0.get(library)?.policy.as_ref()
+    }
+
+    /// The row of a library after this is said of it.
+    fn row(&self, library: &Library, say: impl FnOnce(&mut Statement)) -> RowChange {
+        let mut statement = self.0.get(library).cloned().unwrap_or(Statement {
+            trusted: None,
+            policy: None,
+            since: Timestamp::UNIX_EPOCH,
+        });
+        say(&mut statement);
+        statement.since = Timestamp::now();
+        put(Table::Libraries, library.as_str(), &statement)
     }
 }
 
 /// Which books decide in what somebody is told.
 pub(super) struct Deciding<'a> {
     snapshot: &'a dyn Snapshot,
+    statements: Arc<Statements>,
+    /// The policy of libraries without their own.
+    usual: Policy,
     /// The libraries of whoever is told.
     own: BTreeSet<Library>,
     /// The libraries of others that are not trusted.
@@ -75,6 +98,11 @@ impl Deciding<'_> {
                 .is_quarantined()
                 .then_some(Informs::Quarantined)
         }
+    }
+
+    /// The policy by which the books of a library decide.
+    pub(super) fn policy(&self, library: &Library) -> &Policy {
+        self.statements.policy(library).unwrap_or(&self.usual)
     }
 
     /// The libraries of which all books are only information.
@@ -117,17 +145,17 @@ pub struct Libraries<C>(pub(super) C);
 
 impl<C: Deref<Target = Catalogue>> Libraries<C> {
     /// What administrators have said of libraries.
-    pub(super) fn trust(&self) -> Result<Arc<Trust>, CatalogueError> {
-        self.0.trust.get(&self.0, || self.read_trust())
+    pub(super) fn statements(&self) -> Result<Arc<Statements>, CatalogueError> {
+        self.0.statements.get(&self.0, || self.read_statements())
     }
 
     /// Reads the statements again, because others may have changed them.
     pub(super) fn learn(&self) -> Result<(), CatalogueError> {
-        self.0.trust.learn(|| self.read_trust())
+        self.0.statements.learn(|| self.read_statements())
     }
 
-    fn read_trust(&self) -> Result<Trust, CatalogueError> {
-        Ok(Trust(self.0.rows(Table::Libraries)?))
+    fn read_statements(&self) -> Result<Statements, CatalogueError> {
+        Ok(Statements(self.0.rows(Table::Libraries)?))
     }
 
     /// Which books decide in what whoever has these libraries is told.
@@ -136,11 +164,9 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         snapshot: &'a dyn Snapshot,
         own: BTreeSet<Library>,
     ) -> Result<Deciding<'a>, CatalogueError> {
-        let trust = self.trust()?;
-        let of_others = trust
-            .0
-            .keys()
-            .filter(|library| !trust.is_trusted(library) && !own.contains(*library));
+        let statements = self.statements()?;
+        let untrusted = statements.untrusted();
+        let of_others = untrusted.filter(|library| !own.contains(*library));
         let informing: BTreeSet<Library> = of_others.cloned().collect();
         let libraries = if informing.is_empty() {
             None
@@ -155,6 +181,8 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         };
         Ok(Deciding {
             snapshot,
+            statements,
+            usual: Policy::default(),
             own,
             informing,
             libraries,
@@ -166,7 +194,7 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         &self,
         library: &Library,
     ) -> Result<Option<Restriction>, CatalogueError> {
-        Ok((!self.trust()?.is_trusted(library)).then_some(Restriction::UntrustedLibrary))
+        Ok((!self.statements()?.is_trusted(library)).then_some(Restriction::UntrustedLibrary))
     }
 
     /// Returns every library that holds a book.
@@ -179,10 +207,11 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         &self,
         summaries: Vec<LibrarySummary>,
     ) -> Result<Vec<LibraryListing>, CatalogueError> {
-        let trust = self.trust()?;
+        let trust = self.statements()?;
         let listed = summaries.into_iter().map(|summary| {
-            let trusted = trust.is_trusted(&summary.library);
-            LibraryListing::new(summary, trusted)
+            let library = &summary.library;
+            let (trusted, policy) = (trust.is_trusted(library), trust.policy(library).cloned());
+            LibraryListing::new(summary, trusted, policy)
         });
         Ok(listed.collect())
     }
@@ -197,10 +226,10 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         libraries: &BTreeSet<Library>,
         trusted: bool,
     ) -> Result<Vec<(Library, bool)>, CatalogueError> {
-        let (known, snapshot) = (self.read_trust()?, self.0.store.snapshot());
+        let (known, snapshot) = (self.read_statements()?, self.0.store.snapshot());
         let mut stated = Vec::new();
         for library in libraries {
-            match known.stated(library) {
+            match known.trusted(library) {
                 Some(known) if known == trusted => continue,
                 None if trusted || snapshot.library(library)?.is_none() => {}
                 _ => {
@@ -215,18 +244,28 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         Ok(stated)
     }
 
+    /// The row that says of a library whether it is trusted.
+    pub(super) fn trust_row(
+        &self,
+        library: &Library,
+        trusted: bool,
+    ) -> Result<RowChange, CatalogueError> {
+        let statements = self.read_statements()?;
+        Ok(statements.row(library, |said| said.trusted = Some(trusted)))
+    }
+
     /// Forgets what is known of the statements, because they have changed.
     pub(super) fn forget(&self) {
-        self.0.trust.forget();
+        self.0.statements.forget();
     }
 }
 
 impl Libraries<Editor<'_>> {
     /// Distrusts libraries that another catalogue distrusts, unless something was said of them here.
     pub(super) fn distrust(&self, libraries: &[Library]) -> Result<(), CatalogueError> {
-        let known = self.read_trust()?;
+        let known = self.read_statements()?;
         for library in libraries {
-            if known.stated(library).is_none() {
+            if known.trusted(library).is_none() {
                 self.set_trust(library, false)?;
             }
         }
@@ -236,7 +275,8 @@ impl Libraries<Editor<'_>> {
     /// Says of a library whether it is trusted. Returns whether that changed.
     pub fn set_trust(&self, library: &Library, trusted: bool) -> Result<bool, CatalogueError> {
         let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
-        let was_stated = self.read_trust()?.stated(library);
+        let statements = self.read_statements()?;
+        let was_stated = statements.trusted(library);
         if was_stated == Some(trusted) {
             return Ok(false);
         }
@@ -244,23 +284,34 @@ impl Libraries<Editor<'_>> {
             library: library.to_string(),
             trusted,
         };
-        let done = turn.apply(&self.0.actor, &[trust_row(library, trusted)], &[action]);
+        let row = statements.row(library, |said| said.trusted = Some(trusted));
+        let done = turn.apply(&self.0.actor, &[row], &[action]);
         self.forget();
         done?;
         Ok(was_stated.unwrap_or(true) != trusted)
     }
-}
 
-/// The row that says of a library whether it is trusted.
-pub(super) fn trust_row(library: &Library, trusted: bool) -> RowChange {
-    put(
-        Table::Libraries,
-        library.as_str(),
-        &TrustStatement {
-            trusted,
-            since: Timestamp::now(),
-        },
-    )
+    /// Sets the policy by which the books of a library decide; `None` for the usual one.
+    pub fn set_policy(
+        &self,
+        library: &Library,
+        policy: Option<&Policy>,
+    ) -> Result<(), CatalogueError> {
+        let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
+        let statements = self.read_statements()?;
+        if statements.policy(library) == policy {
+            return Ok(());
+        }
+        let action = Action::Setting {
+            kind: "policy".to_owned(),
+            name: library.to_string(),
+            removed: policy.is_none(),
+        };
+        let row = statements.row(library, |said| said.policy = policy.cloned());
+        let done = turn.apply(&self.0.actor, &[row], &[action]);
+        self.forget();
+        Ok(done?)
+    }
 }
 
 /// Makes sure that a library has books, if one is named.

@@ -108,7 +108,13 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
             lapidary_export: VERSION,
             recipes: recipes.clone(),
             incomplete,
-            untrusted: self.0.libraries().trust()?.untrusted().cloned().collect(),
+            untrusted: self
+                .0
+                .libraries()
+                .statements()?
+                .untrusted()
+                .cloned()
+                .collect(),
             keeps_folds: self.0.keeps_folds()?,
             books,
         };

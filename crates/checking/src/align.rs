@@ -14,7 +14,7 @@ const COVERED: f64 = 0.5;
 /// covered one has more in it, as a collection has.
 const ALIKE: f64 = 0.8;
 /// Texts share more than quotations if these cover at least this share of one of them.
-const MUCH: f64 = 0.125;
+pub(super) const MUCH: f64 = 0.125;
 /// A run of gems with gaps is one passage if the gaps are spread evenly, as in a copy that was changed everywhere. If a
 /// common gem follows another one more often than this, compared with all gems of the run, it is quotations with other text
 /// between them.
@@ -76,6 +76,13 @@ pub struct Alignment {
 }
 
 impl Alignment {
+    /// The number of gems of the query in the longest passage.
+    #[must_use]
+    pub fn longest_passage(&self) -> u32 {
+        let gems = self.spans.iter().map(|span| span.query.gems);
+        gems.map(|gems| gems.end - gems.start).max().unwrap_or(0)
+    }
+
     /// How the texts relate if what they have in common is scattered over both.
     #[must_use]
     pub fn relation_if_scattered(&self) -> Relation {
@@ -166,7 +173,7 @@ pub struct Range {
 }
 
 /// How a query and a book relate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// Each covers most of the other.

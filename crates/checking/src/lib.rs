@@ -27,6 +27,7 @@ mod exact;
 mod judge;
 mod listed;
 mod lookup;
+mod policy;
 mod question;
 mod works;
 
@@ -43,6 +44,7 @@ pub use judge::{
 use lapidary_gems::{Recipe, Rule};
 pub use listed::{Listed, spread};
 pub use lookup::{LookedUp, kept, kept_probes, of_both};
+pub use policy::Policy;
 pub use question::{Question, Reader};
 pub use works::{Sketch, works};
 

@@ -139,6 +139,7 @@ is_disputed = disputed: its text is not known, and a book of another library has
 informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
 informs_scattered = only information: too little of it is literally the same
 informs_reworded = only information: found by what it says, not by its wording
+informs_too_little = only information: too little to count, by the policy of the library or the check
 # $day (String)
 valid_from = assigned rights valid from { $day }
 # $day (String)

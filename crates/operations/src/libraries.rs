@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use lapidary_catalogue::api::{Libraries, LibraryTrust, Page};
+use lapidary_checking::Policy;
 use lapidary_store::{BookId, Library};
 use serde_json::json;
 
@@ -77,5 +78,37 @@ impl Operation for TrustLibrary {
     ) -> Result<LibraryTrust, OperationError> {
         session.libraries().set_trust(&library, said.trusted)?;
         Ok(said)
+    }
+}
+
+/// Sets the policy of a library.
+pub struct SetPolicy;
+
+impl Input for Policy {
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({ "min_covered": 0.1 }))
+    }
+}
+
+impl Operation for SetPolicy {
+    type Path = Library;
+    type Input = Policy;
+    type Answer = Policy;
+    const ENDPOINT: Endpoint = Endpoint::put("/v1/libraries/{library}/policy", Needs::Admin)
+        .named("set_policy", "Set from how much on a match with a book of a library decides")
+        .about(
+            "Matches with less only inform (`too_little`). Fields that are left out are as by default: all but quotations \
+             decide, and these do if they are a twentieth of the text or one has 4,000 characters. `{}` is the default.",
+        )
+        .answers(&[(200, "The policy now")]);
+
+    fn run(
+        session: &Session<'_>,
+        library: Library,
+        policy: Policy,
+    ) -> Result<Policy, OperationError> {
+        let own = Some(&policy).filter(|policy| **policy != Policy::default());
+        session.libraries().set_policy(&library, own)?;
+        Ok(policy)
     }
 }

@@ -193,6 +193,7 @@ pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
         Some(Informs::Quarantined) => Some(language.informs_quarantined()),
         Some(Informs::Scattered) => Some(language.informs_scattered()),
         Some(Informs::Reworded) => Some(language.informs_reworded()),
+        Some(Informs::TooLittle) => Some(language.informs_too_little()),
         None if found.allowed => Some(language.on_allow_list()),
         None => found.disputed.then(|| language.is_disputed()),
     }

@@ -10,6 +10,7 @@ use clap::Args;
 use lapidary::server::settings::RuleArguments;
 use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
+use lapidary_checking::Policy;
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
 use lapidary_language::Language;
@@ -22,7 +23,7 @@ use serde::Serialize;
 
 use self::pages::Pages;
 use self::texts::TextSource;
-use super::arguments::{BoundariesArgument, LanguageArgument, Target};
+use super::arguments::{BoundariesArgument, LanguageArgument, Target, policy};
 use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, FileWalk, LanguageOfText, Usually};
@@ -58,6 +59,9 @@ pub(super) struct CheckArgs {
     allow_incomplete: bool,
     #[command(flatten)]
     rule: RuleArguments,
+    /// From how much on a match decides, as in `lapidary libraries policy`, in place of the policies of the libraries
+    #[arg(long, value_name = "JSON", value_parser = policy)]
+    policy: Option<Policy>,
     #[command(flatten)]
     input: FileArguments,
     #[command(flatten)]
@@ -116,6 +120,7 @@ impl CheckArgs {
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
+            policy: self.policy.clone(),
             text_language: self.of.language.clone(),
             record: self.record.then(|| Case {
                 name: None,

@@ -12,6 +12,7 @@ use super::{EvidenceStats, HiddenText, Problem};
 use crate::object;
 use crate::permission::Unless;
 use crate::told::told_gems;
+use lapidary_checking::Policy;
 use lapidary_common::described;
 use lapidary_common::description::Description;
 use lapidary_extract::HiddenCount;
@@ -261,7 +262,7 @@ pub struct FoundBooks {
 }
 
 /// A library.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LibraryListing {
     /// The library.
     pub library: Library,
@@ -269,6 +270,9 @@ pub struct LibraryListing {
     /// own keys are told, and are information for everybody else.
     #[serde(default = "yes")]
     pub trusted: bool,
+    /// From how much on a match with one of its books decides, if an administrator said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
     /// Number of books.
     pub books: u64,
     /// Number of disabled books.
@@ -297,9 +301,9 @@ fn yes() -> bool {
 }
 
 impl LibraryListing {
-    /// A library, and whether it is trusted.
+    /// A library, whether it is trusted, and its policy.
     #[must_use]
-    pub fn new(summary: LibrarySummary, trusted: bool) -> Self {
+    pub fn new(summary: LibrarySummary, trusted: bool, policy: Option<Policy>) -> Self {
         let LibrarySummary {
             library,
             books,
@@ -314,6 +318,7 @@ impl LibraryListing {
         Self {
             library,
             trusted,
+            policy,
             books,
             disabled,
             quarantined,
@@ -345,7 +350,7 @@ pub enum Restriction {
 }
 
 /// A page of libraries.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Libraries {
     /// Ordered by name.
     pub libraries: Vec<LibraryListing>,

@@ -7,7 +7,9 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
-use lapidary_checking::{Exact, Identity, Informs, Passage, Reason, Relation, Score, Span, exact};
+use lapidary_checking::{
+    Exact, Identity, Informs, Passage, Policy, Reason, Relation, Score, Span, exact,
+};
 use lapidary_extract::position::{Located, Locator};
 use lapidary_extract::{Heading, HiddenCount, HiddenWords};
 use lapidary_store::{Coverage, Record, Rights, Validity};
@@ -68,6 +70,9 @@ pub struct Check {
     /// (`coverage`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_incomplete: Option<bool>,
+    /// From how much on a match decides, in place of the policies of the libraries. The gate does not go by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
     /// Whether to file the report, so that decisions about it can be recorded. Only in a single check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
@@ -110,6 +115,8 @@ pub struct CheckParameters {
     /// With a raw body or a form: whether to allow a recipe for which some books do not have gems yet; the report then says how
     /// many have (`coverage`)
     pub allow_incomplete: Option<bool>,
+    /// With a raw body or a form: the policy, as an object in JSON
+    pub policy: Option<String>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     pub clean: Option<bool>,
     /// With a raw body or a form: the language of the text; only signatures that stem by it depend on it

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Report;
-use lapidary_checking::Reason;
+use lapidary_checking::{Policy, Reason};
 use lapidary_store::Rights;
 
 /// What an entry says.
@@ -156,7 +156,7 @@ pub struct Filed {
     /// The id of the catalogue, which it keeps for ever.
     #[serde(alias = "catalogue")]
     pub catalogue_id: String,
-    /// The state of the catalogue: a digest that changes whenever its books, recipes or allow-lists do.
+    /// The state of the catalogue: a digest that changes whenever its books, recipes, allow-lists or policies do.
     #[serde(alias = "state")]
     pub catalogue_digest: String,
     /// The version of the program.
@@ -177,6 +177,9 @@ pub struct Filed {
     /// Whether print artifacts were to be stripped; if missing, each recipe decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
+    /// The policy of the check; if missing, those of the libraries decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
 }
 
 /// A page of decisions.

@@ -107,6 +107,8 @@ pub enum Informs {
     Scattered,
     /// Only `rewriting` found it: both have content words in common, as the same work in other words has.
     Reworded,
+    /// What they share is too little, by the policy of its library or of the check.
+    TooLittle,
 }
 
 /// A book that matches.
@@ -142,7 +144,10 @@ impl Judged {
     /// Whether what it has of the text counts as covered. Only that too little is the same may keep it from deciding.
     #[must_use]
     pub fn covers(&self) -> bool {
-        let could_decide = matches!(self.informs, None | Some(Informs::Scattered));
+        let could_decide = matches!(
+            self.informs,
+            None | Some(Informs::Scattered | Informs::TooLittle)
+        );
         could_decide && !self.allowed && self.rights.forbids()
     }
 
