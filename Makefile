@@ -1,7 +1,7 @@
 # Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test reference lint guides gems wasm python console-gems build bench bench-index
+.PHONY: demo test reference lint guides site gems wasm python console-gems build bench bench-index
 
 demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
@@ -20,6 +20,9 @@ lint: ## Check formatting, clippy and documentation; warnings are errors
 
 guides: build ## Run the commands of the guides
 	scripts/guides $${CARGO_TARGET_DIR:-target}/release/lapidary
+
+site: build ## Write the documentation as a site to target/site
+	@$(BUILD) run --release --locked --quiet -- docs $${CARGO_TARGET_DIR:-target}/site
 
 gems: ## Package lapidary-gems and build it for WebAssembly
 	scripts/package-gems

@@ -1,6 +1,7 @@
-//! The `lapidary` program: HTTP ([`server`]) with the web console, and the made-up shelf of the demo. The command line is compiled with the
+//! The `lapidary` program: HTTP ([`server`]) with the web console, the documentation ([`site`]), and the made-up shelf of the demo. The command line is compiled with the
 //! program itself (`src/cli/`). All of it turns requests into operations of [`lapidary_catalogue`], and has no logic of its own.
 
 mod console;
 pub mod demo;
 pub mod server;
+pub mod site;

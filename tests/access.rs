@@ -854,7 +854,8 @@ fn a_head_is_answered_where_a_page_is_and_a_hangup_is_no_end() {
     for path in [
         "/docs/",
         "/docs/index.html",
-        "/docs/swagger-ui.css",
+        "/docs/api/",
+        "/docs/api/swagger-ui.css",
         "/openapi.json",
         "/healthz",
         "/v1/stats",

@@ -106,7 +106,7 @@ fn every_test_that_is_named_is_there() {
     assert!(named > 20, "{named}");
 }
 
-/// Executes each call with its example, as a reader of `/docs/` can.
+/// Executes each call with its example, as a reader of `/docs/api/` can.
 #[test]
 fn every_call_works_with_its_example() {
     let folder = Folder::new();

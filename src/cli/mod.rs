@@ -15,6 +15,7 @@ mod compare;
 mod copy;
 mod decisions;
 mod demo;
+mod docs;
 mod doctor;
 mod drift;
 mod duplicates;
@@ -127,6 +128,7 @@ commands! {
     Audit(audit::AuditArgs),
     Completions(manual::CompletionsArgs),
     Man(manual::ManArgs),
+    Docs(docs::DocsArgs),
     Boundaries(boundaries::BoundariesArgs),
     Lexicon(lexicon::LexiconArgs),
     Evaluate(evaluate::EvaluateArgs),

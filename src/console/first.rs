@@ -59,7 +59,7 @@ pub(super) fn page(visitor: &Visitor) -> HttpResponse {
                 h2 { (language.c_way_folder()) }
                 p { (language.c_way_folder_is()) }
                 pre tabindex="0" { code { "lapidary ingest --server " (server) " \\\n  --library mine --rights protected ~/books" } }
-                p { (language.c_way_program_is()) " " a href="/docs/" { (language.c_api()) } }
+                p { (language.c_way_program_is()) " " a href="/docs/api/" { (language.c_api()) } }
                 pre tabindex="0" { code {
                     "curl -T book.epub" (key) " \\\n  '" (server) "/v1/libraries/mine/books/1?rights=protected'"
                 } }

@@ -31,6 +31,14 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 /// What htmx may do: no code from attributes, no styles of its own, no copies of pages, and every answer is shown.
 const HTMX_SETTINGS: &str = r#"{"allowEval":false,"includeIndicatorStyles":false,"historyCacheSize":0,"refreshOnHistoryMiss":true,"selfRequestsOnly":true,"responseHandling":[{"code":"204","swap":false},{"code":".*","swap":true}]}"#;
 
+/// The start page of the documentation.
+fn documentation(language: Language) -> &'static str {
+    match language {
+        Language::English => "/docs/",
+        Language::Russian => "/docs/ru.html",
+    }
+}
+
 /// The page that a visitor is on, in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Here {
@@ -191,7 +199,8 @@ impl HtmlPage {
                     }
                     footer {
                         span { "Lapidary " (env!("CARGO_PKG_VERSION")) }
-                        a href="/docs/" { (language.c_api()) }
+                        a href=(documentation(language)) { (language.c_documentation()) }
+                        a href="/docs/api/" { (language.c_api()) }
                         @if visitor.is_some() { a href="/console/sessions" { (language.c_sessions()) } }
                     }
                     div id="told" role="alert" {}

@@ -38,6 +38,7 @@ mod request;
 mod requests;
 mod routes;
 pub mod settings;
+mod site;
 mod sources;
 mod texts;
 mod turns;

@@ -200,7 +200,7 @@ async fn json() -> HttpResponse {
         .body(DOCUMENT.as_str())
 }
 
-/// `GET /docs/`: loads nothing from the network.
+/// `GET /docs/api/`: the explorer of the API.
 pub(super) fn page() -> SwaggerUi {
-    SwaggerUi::new("/docs/{_:.*}").config(Config::from("/openapi.json").use_base_layout())
+    SwaggerUi::new("/docs/api/{_:.*}").config(Config::from("/openapi.json").use_base_layout())
 }

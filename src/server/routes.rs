@@ -14,7 +14,7 @@ use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
     batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
-    problem, recipes, recut, sources, texts,
+    problem, recipes, recut, site, sources, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -200,8 +200,7 @@ pub(super) fn configure(app: &mut ServiceConfig) {
     for (path, calls) in resources {
         app.service(resource(path, calls));
     }
-    app.service(web::redirect("/docs", "/docs/"))
-        .service(openapi::page())
+    app.configure(site::configure)
         .default_service(web::to(move |request: HttpRequest| {
             ready(Err::<HttpResponse, _>(problem::nothing_here(
                 &request, &paths,

@@ -117,6 +117,11 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("first", "/console/first".to_owned()),
         ("demo", "/console/demo".to_owned()),
         ("missing", "/console/nowhere".to_owned()),
+        ("documentation", "/docs/".to_owned()),
+        (
+            "documentation-page",
+            "/docs/reference/sources.html".to_owned(),
+        ),
     ];
     (server, secret, pages.into())
 }

@@ -13,6 +13,7 @@ mod protocol;
 mod queue;
 mod report;
 mod sessions;
+mod site;
 mod stays;
 mod story;
 mod uploads;

@@ -222,7 +222,7 @@ fn the_api_describes_itself_without_a_network() {
             );
         }
     }
-    let page = server.get("/docs/");
+    let page = server.get("/docs/api/");
     assert_eq!(page.status, 200);
     let page = String::from_utf8_lossy(&page.body).into_owned();
     assert!(
@@ -230,4 +230,22 @@ fn the_api_describes_itself_without_a_network() {
         "{page}"
     );
     assert!(server.get("/docs").status < 400);
+}
+
+#[test]
+fn the_documentation_is_served() {
+    let server = Running::start();
+    let page = |path| {
+        let page = server.get(path);
+        assert_eq!(page.status, 200, "{path}");
+        String::from_utf8(page.body).expect("UTF-8")
+    };
+    let start = page("/docs/");
+    assert!(start.contains("<h1 id=\"lapidary\">") && start.contains("href=\"api/\""));
+    let guide = page("/docs/guides/partner.html");
+    assert!(guide.contains("href=\"../site.css\"") && guide.contains("href=\"../api/\""));
+    assert!(page("/docs/ru.html").contains("lang=\"ru\""));
+    assert!(page("/docs/parts.js").contains("reference/books.html#quarantine"));
+    assert_eq!(server.get("/docs/guides/none.html").status, 404);
+    assert_eq!(server.get("/docs/../Cargo.toml").status, 404);
 }

@@ -17,7 +17,7 @@ const INTRODUCTION: &str = "\
 # HTTP reference
 
 Generated from [openapi.json](../openapi.json), which a server also serves at `/openapi.json`, with a page to try the calls at
-`/docs/`. [The API](api.md) says how keys, errors, streams and conditions work. A call takes a key with the permission that is named, or
+`/docs/api/`. [The API](api.md) says how keys, errors, streams and conditions work. A call takes a key with the permission that is named, or
 of one that may do more; without keys, a server takes every call of its own machine. A `?` marks what may be left out.
 ";
 

@@ -22,6 +22,7 @@ c_keys = Keys
 c_keys_lead = Who may use the server, and for what.
 c_sessions = Sessions
 c_sessions_lead = Who is signed in to this console; a session ends after an hour without use, after twelve hours, or with its key.
+c_documentation = Documentation
 c_api = API
 c_terms = Terms on this page
 c_gone = The server does not answer. Check that it runs and try again.
