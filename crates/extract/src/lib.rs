@@ -118,6 +118,12 @@ pub enum ExtractError {
         /// What the bytes are, or why they are not text, for people.
         what: String,
     },
+    /// A kind of file that may be a book, and that is not read.
+    #[error("not read: {what}")]
+    Unsupported {
+        /// What it is, and what to do, for people.
+        what: String,
+    },
     /// The book contains no text.
     #[error("no text: {0} is empty or contains only pictures")]
     NoText(Format),
@@ -191,9 +197,13 @@ impl Classified for ExtractError {
             Self::Encrypted { .. } => ErrorCode::Encrypted,
             Self::Damaged { .. } => ErrorCode::Damaged,
             Self::OverLimit(_) => ErrorCode::OverLimit,
-            Self::Stopped { .. } => ErrorCode::NotReadable,
+            Self::Unsupported { .. } | Self::Stopped { .. } => ErrorCode::NotReadable,
             Self::Busy { .. } => ErrorCode::Overloaded,
-            Self::Member { why, .. } => why.code(),
+            // The archive as a whole may well have a text.
+            Self::Member { why, .. } => match why.code() {
+                ErrorCode::NotText | ErrorCode::NoText => ErrorCode::NotReadable,
+                code => code,
+            },
             Self::Several { .. } => ErrorCode::SeveralBooks,
         }
     }
@@ -293,6 +303,11 @@ pub struct Whole {
 pub fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
     let mut whole = Whole::default();
     let several = books.len() > 1;
+    if books.iter().all(is_part_without_text) {
+        return Err(ExtractError::NotText {
+            what: "an archive without a text".to_owned(),
+        });
+    }
     let mut left: usize = books
         .iter()
         .flat_map(|book| &book.read)
@@ -313,6 +328,15 @@ pub fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
         whole.push(book, name.as_deref().filter(|_| several), left);
     }
     Ok(whole)
+}
+
+/// Whether it is in an archive, and of a kind that has no text, such as a program.
+fn is_part_without_text(book: &Book) -> bool {
+    let of_no_text = matches!(
+        book.read,
+        Err(ExtractError::NotText { .. } | ExtractError::NoText(_))
+    );
+    of_no_text && book.name.is_some()
 }
 
 /// What is between two books.

@@ -37,6 +37,10 @@ pub(crate) fn read_book(file: BookFile<'_>, _: &mut Budget) -> Result<Extracted,
 
 /// Reads a plain text; see [`crate::text`].
 pub(crate) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
+    if let Some(what) = magic::unsupported(&bytes) {
+        let what = what.to_owned();
+        return Err(ExtractError::Unsupported { what });
+    }
     match magic::name(&bytes) {
         Some(what) => Err(ExtractError::NotText {
             what: what.to_owned(),

@@ -344,10 +344,6 @@ fn known_formats_are_refused_by_name() {
         (b"{\\rtf1\\ansi Text}".to_vec(), "an RTF document"),
         (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1".to_vec(), "an OLE2 file"),
         (palm, "a MOBI or AZW3 e-book"),
-        (b"AT&TFORM\0\0\0\x4DDJVM".to_vec(), "a DjVu document"),
-        (b"ITSF\x03\0\0\0".to_vec(), "a CHM help file"),
-        (b"Rar!\x1A\x07\x01\0".to_vec(), "a RAR archive"),
-        (b"7z\xBC\xAF\x27\x1C".to_vec(), "a 7z archive"),
         (b"\x1F\x8B\x08\0".to_vec(), "a gzip archive"),
         (b"\x89PNG\r\n\x1A\n".to_vec(), "a PNG image"),
         (b"\xFF\xD8\xFF\xE0".to_vec(), "a JPEG image"),
@@ -362,6 +358,19 @@ fn known_formats_are_refused_by_name() {
         );
         let given = lapidary_extract::text(bytes, Some("cp1251".parse().unwrap()));
         assert!(matches!(given, Err(ExtractError::NotText { .. })), "{name}");
+    }
+    // These may well be books.
+    for (bytes, name) in [
+        (b"AT&TFORM\0\0\0\x4DDJVM".to_vec(), "a DjVu document"),
+        (b"ITSF\x03\0\0\0".to_vec(), "a CHM help file"),
+        (b"Rar!\x1A\x07\x01\0".to_vec(), "a RAR archive"),
+        (b"7z\xBC\xAF\x27\x1C".to_vec(), "a 7z archive"),
+    ] {
+        let message = refusal(bytes);
+        assert!(
+            message.starts_with(&format!("not read: {name}")),
+            "{name}: {message}"
+        );
     }
 }
 
