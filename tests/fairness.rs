@@ -6,6 +6,8 @@ mod hostile;
 use crate::makers;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -86,7 +88,6 @@ fn long_texts_hold_up_no_gate() {
 /// sent them can be revoked.
 #[test]
 fn slow_files_of_one_key_hold_up_nobody_else() {
-    const FILES: usize = 6;
     let folder = Folder::new();
     let data = folder.data();
     let [slow, good, admin] = [
@@ -96,59 +97,73 @@ fn slow_files_of_one_key_hold_up_nobody_else() {
     ]
     .map(|arguments| key(&data, arguments));
     let server = Server::start_with("--limit-time 2", &[], &data);
-    let (answered, pdf) = (AtomicUsize::new(0), loops());
+    let pdf = loops();
+    let send = || call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf);
+    assert_nobody_waits_for(&server, &good, &admin, || {
+        let (status, answer) = send();
+        assert!([422, 503].contains(&status), "{status} {answer}");
+    });
+    assert_eq!(send().0, 401);
+}
+
+/// The same files by the protocol of `clamd`.
+#[cfg(unix)]
+#[test]
+fn slow_files_for_clamav_hold_up_nobody_else() {
+    let folder = Folder::new();
+    let data = folder.data();
+    key(&data, "--role check slow");
+    let [good, admin] =
+        ["--role check good", "--role admin boss"].map(|arguments| key(&data, arguments));
+    let socket = folder.path("clamd.sock");
+    let options = "--limit-time 2 --clamd {} --clamd-key slow";
+    let server = Server::start_with(options, &[&socket], &data);
+    let pdf = loops();
+    let length = u32::try_from(pdf.len()).expect("a length").to_be_bytes();
+    let instream = [b"zINSTREAM\0".as_slice(), &length, &pdf, &[0; 4]].concat();
+    let send = || {
+        let mut stream = UnixStream::connect(&socket).expect("a connection");
+        stream.write_all(&instream).expect("sent");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("an answer");
+        said
+    };
+    assert_nobody_waits_for(&server, &good, &admin, || {
+        let said = send();
+        let expected = ["stream: over_limit ERROR\0", "stream: overloaded ERROR\0"];
+        assert!(expected.contains(&said.as_str()), "{said}");
+    });
+    assert_eq!(send(), "stream: no_such_key ERROR\0");
+}
+
+/// Sends slow files of the key `slow`, and meanwhile what others send, which is answered before them.
+fn assert_nobody_waits_for(server: &Server, good: &str, admin: &str, send: impl Fn() + Sync) {
+    const FILES: usize = 6;
+    let answered = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..FILES {
             scope.spawn(|| {
-                let (status, answer) =
-                    call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf);
-                assert!([422, 503].contains(&status), "{status} {answer}");
+                send();
                 answered.fetch_add(1, Ordering::Relaxed);
             });
         }
         // Give the readers time to start.
         thread::sleep(Duration::from_secs(1));
+        let check = |kind, body: &[u8]| call(server, good, "POST /v1/checks", kind, body).0;
         for _ in 0..20 {
-            assert_eq!(
-                call(
-                    &server,
-                    &good,
-                    "POST /v1/checks",
-                    "application/json",
-                    b"{\"gems\":[1]}"
-                )
-                .0,
-                200
-            );
+            assert_eq!(check("application/json", b"{\"gems\":[1]}"), 200);
         }
         // A file of another client gets its turn.
         let book = makers::epub(&[prose(1, 3_000)]);
-        assert_eq!(
-            call(
-                &server,
-                &good,
-                "POST /v1/checks",
-                "application/epub+zip",
-                &book
-            )
-            .0,
-            200
-        );
-        assert_eq!(call(&server, &admin, "GET /v1/keys", "", b"").0, 200);
-        assert_eq!(
-            call(&server, &admin, "DELETE /v1/keys/slow", "", b"").0,
-            204
-        );
-        assert_eq!(call(&server, &admin, "GET /readyz", "", b"").0, 200);
+        assert_eq!(check("application/epub+zip", &book), 200);
+        assert_eq!(call(server, admin, "GET /v1/keys", "", b"").0, 200);
+        assert_eq!(call(server, admin, "DELETE /v1/keys/slow", "", b"").0, 204);
+        assert_eq!(call(server, admin, "GET /readyz", "", b"").0, 200);
         assert!(
             answered.load(Ordering::Relaxed) < FILES,
             "the slow files were read before all that came after them"
         );
     });
-    assert_eq!(
-        call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf).0,
-        401
-    );
 }
 
 /// A text that grows many times over when folded is refused; a text that is merely long is not.

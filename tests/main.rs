@@ -10,6 +10,7 @@ mod makers;
 mod access;
 mod boundaries;
 mod check;
+mod clamd;
 mod cli;
 mod cluster;
 mod console;

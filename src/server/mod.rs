@@ -16,6 +16,7 @@ mod batch;
 mod books;
 mod calls;
 mod checks;
+mod clamd;
 mod coding;
 mod connection;
 mod export;
@@ -112,6 +113,16 @@ pub enum ServerError {
         /// The system's error.
         source: io::Error,
     },
+    /// The address for clients of `ClamAV` cannot be bound.
+    #[error(
+        "cannot answer clients of ClamAV at {address}: {source}; choose another address with --clamd"
+    )]
+    Clamd {
+        /// The address, or the path of the socket.
+        address: String,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The server would be open to everybody.
     #[error(
         "{0} is reachable from other machines, but the catalogue has no keys; add one first (lapidary keys add --data \
@@ -193,9 +204,7 @@ pub fn run(
         } else {
             "http"
         };
-        for address in server.addresses() {
-            tracing::info!("lapidary listens on {scheme}://{address}");
-        }
+        server.log_addresses(scheme)?;
         health::hold_reserve(&server.state.catalogue);
         if let (Some(console), Some(address)) = (opens.take(), server.addresses().first()) {
             console.open(scheme, *address);
@@ -221,6 +230,8 @@ enum ServerEnd {
 pub struct Server {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
+    clamd: Option<clamd::Listener>,
+    clamd_key: Option<String>,
     state: Data<ServerState>,
     console: Option<Data<Console>>,
     connections: Connections,
@@ -243,17 +254,12 @@ impl Server {
     fn new(
         listeners: Vec<TcpListener>,
         addresses: Vec<SocketAddr>,
+        clamd: Option<clamd::Listener>,
         connections: Connections,
         catalogue: Arc<Catalogue>,
         settings: &Settings,
     ) -> Result<Self, ServerError> {
-        let open = addresses.iter().find(|address| !address.ip().is_loopback());
-        let loopback = open.is_none();
-        if let Some(&address) = open
-            && catalogue.keys().is_empty()?
-        {
-            return Err(ServerError::Open(address));
-        }
+        let loopback = is_loopback(&addresses, &catalogue)?;
         // A new catalogue gets its default recipe from the server, not from its first client.
         catalogue.by(Actor::Local).recipes().ensure(&[])?;
         let min_free = settings.min_free.0;
@@ -280,6 +286,8 @@ impl Server {
         Ok(Self {
             listeners,
             addresses,
+            clamd,
+            clamd_key: settings.clamd_key.clone(),
             state,
             console,
             connections,
@@ -292,6 +300,17 @@ impl Server {
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    fn log_addresses(&self, scheme: &str) -> Result<(), CatalogueError> {
+        for address in self.addresses() {
+            tracing::info!("lapidary listens on {scheme}://{address}");
+        }
+        if let Some(clamd) = &self.clamd {
+            tracing::info!("lapidary answers clients of ClamAV at {clamd}");
+            clamd::warn_of_key(self.clamd_key.as_deref(), &self.state.catalogue)?;
+        }
+        Ok(())
     }
 
     /// Shows this console, whose sessions outlive a reopened catalogue.
@@ -320,6 +339,8 @@ impl Server {
     ) -> Result<ServerEnd, ServerError> {
         let Self {
             listeners,
+            clamd,
+            clamd_key,
             state,
             console,
             connections,
@@ -336,6 +357,7 @@ impl Server {
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
+            let of_clamd = state.clone();
             let app = move || {
                 inside::app(state.clone()).configure(|app| {
                     if let Some(console) = &console {
@@ -356,10 +378,24 @@ impl Server {
             for listener in listeners {
                 server = connections.clone().listen(server, listener, app.clone())?;
             }
+            if let Some(clamd) = clamd {
+                server = clamd.serve(server, of_clamd, clamd_key)?;
+            }
             server.run().await
         })?;
         settle(&settled, &catalogue)
     }
+}
+
+/// Whether only this machine can connect. If others can, there must be keys.
+fn is_loopback(addresses: &[SocketAddr], catalogue: &Catalogue) -> Result<bool, ServerError> {
+    let open = addresses.iter().find(|address| !address.ip().is_loopback());
+    if let Some(&address) = open
+        && catalogue.keys().is_empty()?
+    {
+        return Err(ServerError::Open(address));
+    }
+    Ok(open.is_none())
 }
 
 /// Creates the threads over which streams and jobs spread their work. That is heavy work, so they give way.

@@ -28,6 +28,7 @@ sources! {
     "docs/explanation/recipes.md",
     "docs/explanation/store.md",
     "docs/guides/administrator.md",
+    "docs/guides/clamav.md",
     "docs/guides/console.md",
     "docs/guides/methods.md",
     "docs/guides/monitor.md",

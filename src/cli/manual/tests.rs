@@ -44,7 +44,7 @@ const SAMPLE: &str = "\
 ";
 
 /// Values in the sample that are not defaults. The first two are in force.
-const EXAMPLES: [(&str, &str); 18] = [
+const EXAMPLES: [(&str, &str); 20] = [
     ("data", r#""/var/lib/lapidary/catalogue""#),
     ("log-format", r#""json""#),
     (
@@ -55,6 +55,8 @@ const EXAMPLES: [(&str, &str); 18] = [
     ("trusted-proxies", "[]"),
     ("certificate", r#""/etc/lapidary/certificate.pem""#),
     ("private-key", r#""/etc/lapidary/private-key.pem""#),
+    ("clamd", r#""127.0.0.1:3310""#),
+    ("clamd-key", r#""gateway""#),
     ("body-memory", r#""512MiB""#),
     ("max-evidence", r#""1GiB""#),
     ("concurrent", "8"),

@@ -29,7 +29,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(10);
 /// The maximum time for a TLS handshake.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long to read and discard what a client still sends after a refusal, so that it can read the refusal.
-const LINGER: Duration = Duration::from_secs(5);
+pub(crate) const LINGER: Duration = Duration::from_secs(5);
 /// How a header of the PROXY protocol begins, in its second version. One of the first version begins with [`FIRST_VERSION`].
 const SECOND_VERSION: &[u8; 12] = b"\r\n\r\n\0\r\nQUIT\n";
 const FIRST_VERSION: &[u8] = b"PROXY ";

@@ -9,6 +9,7 @@ use actix_http::KeepAlive;
 use actix_web::{App, rt, web};
 use rustix::io::Errno;
 
+use crate::server::clamd;
 use crate::server::connections::Connections;
 use crate::server::tls::Tls;
 use crate::server::{Server, ServerError, Settings, health};
@@ -21,6 +22,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(20);
 pub struct Opening {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
+    clamd: Option<clamd::Listener>,
     tls: Option<Arc<Tls>>,
     settings: Settings,
 }
@@ -29,7 +31,7 @@ impl Opening {
     /// Binds the addresses. Connections made from now on are answered when the catalogue is opened.
     ///
     /// # Errors
-    /// [`ServerError::Bind`], [`ServerError::Certificate`].
+    /// [`ServerError::Bind`], [`ServerError::Clamd`], [`ServerError::Certificate`].
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         let tls = settings.tls().map(Tls::load).transpose()?;
         let (listeners, addresses) = listen(&settings.listen.addresses)?;
@@ -37,9 +39,11 @@ impl Opening {
         if let Some(&address) = others.filter(|_| settings.open) {
             return Err(ServerError::OpenToOthers(address));
         }
+        let clamd = settings.clamd.as_ref().map(clamd::Listener::bind);
         Ok(Self {
             listeners,
             addresses,
+            clamd: clamd.transpose()?,
             tls,
             settings,
         })
@@ -56,9 +60,11 @@ impl Opening {
         let Self {
             listeners,
             addresses,
+            clamd,
             tls,
             settings,
         } = self;
+        let clamd = clamd.as_ref().map(clamd::Listener::try_clone);
         let listeners = listeners
             .iter()
             .map(TcpListener::try_clone)
@@ -66,6 +72,7 @@ impl Opening {
         Ok(Self {
             listeners,
             addresses: addresses.clone(),
+            clamd: clamd.transpose()?,
             tls: tls.clone(),
             settings: settings.clone(),
         })
@@ -105,6 +112,7 @@ impl Opening {
         Server::new(
             self.listeners,
             self.addresses,
+            self.clamd,
             connections,
             catalogue,
             &self.settings,
@@ -137,7 +145,9 @@ pub(crate) fn hangups() -> Option<rt::signal::unix::Signal> {
 }
 
 /// Listens on all of the addresses that this machine has.
-fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>), ServerError> {
+pub(crate) fn listen(
+    addresses: &[SocketAddr],
+) -> Result<(Vec<TcpListener>, Vec<SocketAddr>), ServerError> {
     let (mut listeners, mut taken, mut lacking) = (Vec::new(), Vec::<SocketAddr>::new(), None);
     for &(mut address) in addresses {
         if address.port() == 0 {

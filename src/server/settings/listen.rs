@@ -1,7 +1,8 @@
-//! The address on which a server listens.
+//! The addresses on which a server listens.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
@@ -63,5 +64,34 @@ impl From<Vec<SocketAddr>> for Listen {
 impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
+    }
+}
+
+/// An address, or the path of a Unix socket, which has a slash.
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
+pub enum SocketAddress {
+    /// An address.
+    Tcp(Listen),
+    /// The path of a socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for SocketAddress {
+    type Err = String;
+
+    fn from_str(address: &str) -> Result<Self, String> {
+        if address.contains('/') {
+            return Ok(Self::Unix(address.into()));
+        }
+        address.parse().map(Self::Tcp)
+    }
+}
+
+impl fmt::Display for SocketAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
     }
 }

@@ -20,7 +20,7 @@ use lapidary_store_redis::ClusterAddress;
 use serde::{Deserialize, Serialize};
 
 pub use self::limits::LimitArguments;
-pub use self::listen::Listen;
+pub use self::listen::{Listen, SocketAddress};
 pub use self::rule::RuleArguments;
 pub use self::size::Size;
 use super::proxies::ProxyNetwork;
@@ -90,6 +90,13 @@ pub struct Settings {
     /// The private key of the certificate
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_PRIVATE_KEY")]
     pub private_key: Option<PathBuf>,
+    /// Answer clients of `clamd`, the daemon of `ClamAV`, at this address or path of a socket, such as `/run/lapidary/clamd.sock`. A copy
+    /// of a protected book is what they call infected
+    #[arg(long, value_name = "ADDRESS", env = "LAPIDARY_CLAMD")]
+    pub clamd: Option<SocketAddress>,
+    /// The name of the key that checks files for clients of `ClamAV`. Without it, they are checked while there are no keys
+    #[arg(long, value_name = "NAME", env = "LAPIDARY_CLAMD_KEY")]
+    pub clamd_key: Option<String>,
     /// The size of the index cache, in bytes or with a unit. The system may cache more in free memory. The server takes at most
     /// this, body-memory, and 160 MiB more
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_CACHE", default_value_t = CACHE_BYTES.into())]
@@ -262,6 +269,9 @@ impl Settings {
             return Err(
                 "'proxy-protocol' needs 'trusted-proxies': nobody else is believed".to_owned(),
             );
+        }
+        if self.clamd_key.is_some() && self.clamd.is_none() {
+            return Err("'clamd-key' needs 'clamd', the address that it is for".to_owned());
         }
         if !self.rule.is_possible() {
             return Err("'min-share' is a number from 0 to 1".to_owned());
