@@ -289,6 +289,7 @@ impl Remote {
             gems,
             indexed,
             text,
+            url: None,
             clean,
             recipe: None,
             recipes,

@@ -12,8 +12,9 @@ use utoipa::openapi::path::HttpMethod::Post;
 
 use super::ServerState;
 use super::access::Needs;
-use super::body::{self, RequestBody};
+use super::body::{self, Raw, RequestBody};
 use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
+use super::fetch;
 use super::language;
 use super::memory::Room;
 use super::once;
@@ -74,6 +75,7 @@ async fn check(
     let parameters = request.query_string().to_owned();
     let named = once::of(&request)?;
     let body = body::json_or_raw(&request, payload, &state).await?;
+    let fetched = fetch::named(&body, &request, &state).await?;
     let language = language::preferred(&request);
     let page = wants_page(&request).then(|| ReportPage::of(&request, language));
     if page.as_ref().is_some_and(ReportPage::compares) {
@@ -82,7 +84,10 @@ async fn check(
     }
     work(&state, move |catalogue| {
         let named = named.map(|named| named.with(body.bytes(), body.file_name()));
-        let asked = asked(body, &parameters)?;
+        let asked = match fetched {
+            Some((check, file)) => asked_of_file(check, file, &parameters)?,
+            None => asked(body, &parameters)?,
+        };
         // Nothing else is created.
         let Some(named) = named.filter(|_| asked.options.record.is_some()) else {
             return reported(catalogue, asked, language, page.as_ref());
@@ -226,12 +231,7 @@ fn asked(body: RequestBody, parameters: &str) -> Result<CheckRequest, Problem> {
         RequestBody::Json(sent) => {
             parameters::none(parameters)?;
             let (asked, room) = sent.json::<Check>()?;
-            if asked.mark.is_some() {
-                return Err(Problem::new(
-                    ErrorCode::BadJson,
-                    "'ref' is only for lines of /v1/checks:batch; leave it out",
-                ));
-            }
+            refuse_mark(&asked)?;
             let (query, options) = question(asked)?;
             Ok(CheckRequest {
                 name: None,
@@ -268,6 +268,33 @@ fn asked(body: RequestBody, parameters: &str) -> Result<CheckRequest, Problem> {
     }
 }
 
+/// What a check asks of a file that was fetched for it.
+fn asked_of_file(check: Check, file: Raw, parameters: &str) -> Result<CheckRequest, Problem> {
+    parameters::none(parameters)?;
+    refuse_mark(&check)?;
+    let name = check.name.clone();
+    let (whole, room) = file.text()?;
+    let text = Some(whole.text);
+    let (query, options) = question(Check { text, ..check })?;
+    Ok(CheckRequest {
+        name,
+        query,
+        headings: whole.headings,
+        options: CheckOptions {
+            hidden: whole.hidden,
+            ..options
+        },
+        room,
+    })
+}
+
+fn refuse_mark(check: &Check) -> Result<(), Problem> {
+    match check.mark {
+        Some(_) => refuse("'ref' is only for lines of /v1/checks:batch; leave it out"),
+        None => Ok(()),
+    }
+}
+
 /// The options in a query string, and whether to clean the text.
 pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
     let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
@@ -280,6 +307,9 @@ pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>
 
 /// Converts a request into a query and its options.
 pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Problem> {
+    if asked.url.is_some() {
+        return refuse("'url' works only with /v1/checks, in a body of at most 16 KiB");
+    }
     let language = asked.language.take();
     let hidden = std::mem::take(&mut asked.hidden);
     let Check {
@@ -314,7 +344,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         }
         (None, Some(text)) => Query::Text { text, clean },
         _ => {
-            return refuse("give exactly one of 'gems' and 'text'");
+            return refuse("give exactly one of 'gems' and 'text', or a 'url'");
         }
     };
     let options = CheckParameters {

@@ -272,6 +272,8 @@ mod tests {
     use super::*;
     use crate::server::access::Access;
     use crate::server::memory::Memory;
+    use crate::server::permits::Permits;
+    use crate::server::settings::CheckUrls;
     use crate::server::turns::Turns;
     use lapidary_catalogue::history::Recorder;
     use lapidary_extract::Limits;
@@ -293,7 +295,9 @@ mod tests {
             trusted_proxies: Vec::new(),
             memory: Memory::new(1 << 20),
             transfers: Arc::new(tokio::sync::Semaphore::new(1)),
-            tests: Arc::default(),
+            tests: Permits::new("tests", 1, 1),
+            fetches: Permits::new("downloads", 1, 1),
+            check_urls: CheckUrls::None,
             turns: Turns::new(1, 1).unwrap(),
             history: Recorder::default(),
         }

@@ -21,6 +21,7 @@ mod coding;
 mod connection;
 mod export;
 mod feed;
+mod fetch;
 mod filed;
 mod gates;
 mod health;
@@ -32,6 +33,7 @@ mod memory;
 mod metrics;
 mod openapi;
 mod operations;
+mod permits;
 mod recipes;
 mod recut;
 mod report_page;
@@ -74,8 +76,9 @@ use self::connections::Connections;
 use self::health::Health;
 use self::inside::Inside;
 use self::memory::Memory;
+use self::permits::Permits;
 use self::request::{body, conditions, forms, lines, once, parameters};
-use self::sources::Tests;
+use self::settings::CheckUrls;
 use self::tls::Tls;
 use self::turns::Turns;
 use crate::console::{self, Console};
@@ -175,8 +178,10 @@ struct ServerState {
     memory: Arc<Memory>,
     /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
-    /// The tests of sources, which take a thread each, too.
-    tests: Arc<Tests>,
+    /// The tests of sources, and the files that are fetched for checks, which take a thread each, too.
+    tests: Arc<Permits>,
+    fetches: Arc<Permits>,
+    check_urls: CheckUrls,
     turns: Turns,
     history: Recorder,
 }
@@ -278,7 +283,9 @@ impl Server {
             trusted_proxies: settings.trusted_proxies.clone(),
             memory: Memory::new(settings.body_memory()),
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
-            tests: Arc::default(),
+            tests: sources::permits(),
+            fetches: fetch::permits(),
+            check_urls: settings.check_urls,
             turns: Turns::new(settings.concurrent, settings.queue)?,
             history: Recorder::default(),
         });

@@ -1,6 +1,6 @@
 //! Tests of sources, which wait for other people's servers.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, rt};
@@ -8,7 +8,8 @@ use actix_web::{HttpRequest, HttpResponse, rt};
 use super::ServerState;
 use super::access::{Guest, Visible};
 use super::operations::path;
-use super::problem::{Problem, overloaded};
+use super::permits::Permits;
+use super::problem::Problem;
 use super::requests::caller;
 use super::work::{Answer, work};
 use lapidary_common::error::ErrorCode;
@@ -18,44 +19,9 @@ use lapidary_operations::{Operation as _, Session};
 /// How many tests run at once: each has a thread, and a page in memory.
 const MOST_TESTS: usize = 4;
 
-/// The tests of sources that are running, by whom.
-#[derive(Default)]
-pub(super) struct Tests(Mutex<Vec<Guest>>);
-
-impl Tests {
-    fn lock(&self) -> MutexGuard<'_, Vec<Guest>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Begins a test, unless this client runs one: so no key keeps others waiting.
-    fn begin(self: &Arc<Self>, by: Guest) -> Result<Testing, Problem> {
-        let mut running = self.lock();
-        if running.contains(&by) {
-            return Err(overloaded(
-                "another test of a source with this key is running; try again in some seconds",
-            ));
-        }
-        if running.len() >= MOST_TESTS {
-            return Err(overloaded("others test sources; try again in some seconds"));
-        }
-        running.push(by.clone());
-        Ok(Testing {
-            tests: Arc::clone(self),
-            by,
-        })
-    }
-}
-
-/// A test that is running, until dropped.
-struct Testing {
-    tests: Arc<Tests>,
-    by: Guest,
-}
-
-impl Drop for Testing {
-    fn drop(&mut self) {
-        self.tests.lock().retain(|by| *by != self.by);
-    }
+/// A client runs one test at a time, so no key keeps others waiting.
+pub(super) fn permits() -> Arc<Permits> {
+    Permits::new("tests of sources", MOST_TESTS, 1)
 }
 
 /// Tests a source on none of the threads that requests share.
@@ -64,7 +30,7 @@ pub(super) async fn test(
     state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let name = path::<TestSource>(&request)?;
-    let testing = state.tests.begin(Guest::of(&request))?;
+    let testing = state.tests.take(Guest::of(&request))?;
     let (actor, libraries) = (caller().actor(), Visible::to(&request));
     let host = Data::clone(&state);
     let tested = rt::task::spawn_blocking(move || {

@@ -2,6 +2,7 @@
 
 mod books;
 mod cluster;
+mod fetched;
 mod hostile;
 mod kills;
 mod limits;

@@ -4,7 +4,7 @@ use super::*;
 use crate::common::network::{ip, is_own};
 
 /// The addresses of servers that only this machine and its network reach.
-const PRIVATE: [&str; 6] = [
+pub const PRIVATE: [&str; 6] = [
     "127.0.0.1",
     "10.0.0.1",
     "192.168.7.7",
@@ -13,11 +13,22 @@ const PRIVATE: [&str; 6] = [
     "[fd00::7]",
 ];
 
-fn redirect(to: &str) -> Answer {
+pub fn redirect(to: &str) -> Answer {
     Answer {
         status: "302 Found",
         headers: format!("Location: {to}\r\n"),
         ..found("")
+    }
+}
+
+/// Gives this machine the addresses of public and private servers.
+pub fn give_addresses() {
+    ip("link set lo up");
+    for address in ["8.8.8.8", "10.0.0.1", "192.168.7.7", "169.254.169.254"] {
+        ip(&format!("addr add {address}/32 dev lo"));
+    }
+    for address in ["2001:4860:4860::8888", "fd00::7"] {
+        ip(&format!("-6 addr add {address}/128 dev lo nodad"));
     }
 }
 
@@ -52,13 +63,7 @@ fn a_public_server_cannot_lead_to_a_private_one() {
     if !is_own(&[]) {
         return;
     }
-    ip("link set lo up");
-    for address in ["8.8.8.8", "10.0.0.1", "192.168.7.7", "169.254.169.254"] {
-        ip(&format!("addr add {address}/32 dev lo"));
-    }
-    for address in ["2001:4860:4860::8888", "fd00::7"] {
-        ip(&format!("-6 addr add {address}/128 dev lo nodad"));
-    }
+    give_addresses();
     let private = PRIVATE.map(Site::at);
     for site in &private {
         site.books(1..5);

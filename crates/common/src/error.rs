@@ -175,6 +175,7 @@ codes! {
     Encrypted = "encrypted": Input,
     LongNote = "long_note": Input,
     NoText = "no_text": Input,
+    NotFetched = "not_fetched": Input,
     NotReadable = "not_readable": Input,
     NotText = "not_text": Input,
     NothingToAllow = "nothing_to_allow": Input,

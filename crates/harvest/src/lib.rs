@@ -55,6 +55,7 @@ pub use run::{Harvest, Watched};
 pub use schedule::{KeyBounds, Schedule};
 pub use source::{Credentials, Every, Pattern, Source};
 pub use sources::{Sources, clear_source, remove_source, set_source, want_source};
+pub use web::fetch;
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 //! complain to. Sizes, redirects and times are bounded, and addresses of this machine and its network are refused
 //! unless allowed, after resolution and on every redirect.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
@@ -45,6 +46,65 @@ const ROBOTS_BYTES: u64 = 512 << 10;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause that a `robots.txt` can ask for.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// The most that is read at a time of a file that somebody else keeps.
+const PIECE: usize = 64 << 10;
+
+/// Fetches one file, without a source, and hands on its pieces until told to stop. Nobody crawls a site in this way, so its
+/// `robots.txt` is not asked for.
+///
+/// # Errors
+/// Why it cannot be had.
+pub fn fetch(
+    address: &str,
+    allows_private: bool,
+    take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<(), String> {
+    let mut url = Url::parse(address).map_err(|_| "this is not a URL".to_owned())?;
+    let addresses = Addresses {
+        private: allows_private,
+        allow: "the server fetches no files from others (setting check-urls)",
+    };
+    let agent = addresses.agent(|config| {
+        config
+            .timeout_resolve(Some(CONNECTING))
+            .timeout_connect(Some(CONNECTING))
+            .user_agent(format!("{ROBOT}/{}", env!("CARGO_PKG_VERSION")))
+    });
+    let until = Instant::now() + PATIENCE;
+    for _ in 0..=REDIRECTS {
+        if !is_of_web(&url) {
+            return Err(format!("{url} is not an address of the web"));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        let request = agent.get(url.as_str()).config();
+        let request = request.timeout_global(Some(left)).build();
+        let mut answer = request.call().map_err(|error| unanswered(&error))?;
+        match answer.status() {
+            status if status.is_redirection() => {
+                url = target(&answer, &url)
+                    .ok_or_else(|| format!("it answers {status} without a usable address"))?;
+            }
+            status if status.is_success() => {
+                return hand_on(answer.body_mut(), take)
+                    .map_err(|_| "it did not arrive completely in time".to_owned());
+            }
+            status => return Err(format!("the server answers {status}")),
+        }
+    }
+    Err(format!("it redirects more than {REDIRECTS} times"))
+}
+
+fn hand_on(body: &mut Body, take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<()> {
+    let mut reader = body.as_reader();
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = io::Read::read(&mut reader, &mut piece)?;
+        if length == 0 || take(&piece[..length]).is_break() {
+            return Ok(());
+        }
+    }
+}
 
 /// Sends requests for a source.
 pub(super) struct Web {

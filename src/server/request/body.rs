@@ -122,6 +122,22 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
+    /// A file that comes alone: its size and content decide what kind of work it is.
+    pub(crate) fn new(sent: Sent, declared: Declared, limits: Limits) -> Self {
+        if sent.bytes.len() > SMALL {
+            is_work_of(Lane::Heavy);
+        }
+        if lapidary_extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref()) {
+            is_work_of(Lane::Files);
+        }
+        Self {
+            sent,
+            name: None,
+            declared,
+            limits,
+        }
+    }
+
     /// A file of a form.
     pub(crate) fn of_form(part: FormPart, room: Room, limits: Limits) -> Self {
         let FormPart {
@@ -232,16 +248,7 @@ pub(crate) async fn json_or_raw(
         kind => {
             let declared = Declared::new(kind, charset.as_deref());
             let sent = read(request, payload, state, state.max_body).await?;
-            if lapidary_extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref())
-            {
-                is_work_of(Lane::Files);
-            }
-            Ok(RequestBody::Raw(Raw {
-                sent,
-                name: None,
-                declared,
-                limits: state.limits,
-            }))
+            Ok(RequestBody::Raw(Raw::new(sent, declared, state.limits)))
         }
     }
 }

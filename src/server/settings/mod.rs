@@ -163,6 +163,15 @@ pub struct Settings {
     /// Allow webhooks to private addresses, such as this machine's and its network's
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub private_webhooks: bool,
+    /// Fetch files whose address a check names: none, those on the public internet, or any that this machine can reach
+    #[arg(
+        long,
+        value_name = "WHICH",
+        env = "LAPIDARY_CHECK_URLS",
+        value_enum,
+        default_value_t
+    )]
+    pub check_urls: CheckUrls,
     /// Serve no web console
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_NO_CONSOLE", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub no_console: bool,
@@ -189,6 +198,19 @@ pub struct Settings {
     #[arg(skip)]
     #[serde(skip)]
     pub open: bool,
+}
+
+/// Which files are fetched for checks.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckUrls {
+    /// None
+    #[default]
+    None,
+    /// Those on the public internet
+    Public,
+    /// Also those on this machine and its network
+    Any,
 }
 
 /// The format of log lines.

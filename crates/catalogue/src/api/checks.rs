@@ -14,7 +14,7 @@ use lapidary_extract::position::{Located, Locator};
 use lapidary_extract::{Heading, HiddenCount, HiddenWords};
 use lapidary_store::{Coverage, Record, Rights, Validity};
 
-/// A check: exactly one of `text` and `gems`.
+/// A check: exactly one of `text`, `gems` and `url`.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
@@ -30,6 +30,11 @@ pub struct Check {
     /// A text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// The address of a file that the server fetches, if its setting `check-urls` allows that: for `http` and `https`, through at most
+    /// five redirects, within a minute, and no larger than a body. Not in a batch.
+    #[schema(max_length = 2000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
     /// Whether to remove print artifacts from the text; the default depends on the recipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,

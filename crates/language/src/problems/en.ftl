@@ -90,6 +90,7 @@ p_idempotency_key_reused = This Idempotency-Key was sent with another request.
 p_encrypted = The file is protected by a password or against copying; remove the protection first.
 p_long_note = The note is too long.
 p_no_text = There is no text in the file; scanned pages need text recognition first.
+p_not_fetched = The file could not be fetched from this address.
 p_not_readable = The file is of a kind that this server does not read; convert it, for example to EPUB.
 p_not_text = This is not a text.
 p_nothing_to_allow = An allow-list needs a text, gems or a book.

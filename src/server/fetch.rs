@@ -1,0 +1,163 @@
+//! Fetches the file whose address a check names. That waits for somebody else's server, so it takes no turn of a lane: only a
+//! permit, and memory as the file arrives.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::thread;
+
+use actix_web::HttpRequest;
+use actix_web::web::Data;
+use memchr::memmem;
+use tokio::sync::oneshot;
+
+use super::ServerState;
+use super::access::Guest;
+use super::body::{Declared, Raw, RequestBody, Sent, json, reserve, too_large};
+use super::memory::Room;
+use super::permits::Permits;
+use super::problem::Problem;
+use super::settings::CheckUrls;
+use lapidary_catalogue::api::Check;
+use lapidary_common::error::ErrorCode;
+use lapidary_harvest::fetch;
+
+/// How many files are fetched at once, and for one client.
+const MOST: usize = 16;
+const MOST_OF_ONE: usize = 4;
+/// The largest request that names an address: it has no text.
+const WORDS: usize = 16 << 10;
+/// The longest address.
+const ADDRESS_BYTES: usize = 2_000;
+
+pub(super) fn permits() -> Arc<Permits> {
+    Permits::new("downloads", MOST, MOST_OF_ONE)
+}
+
+/// The check that a request asks for, and the file at the address that it names, if it names one.
+pub(super) async fn named(
+    body: &RequestBody,
+    request: &HttpRequest,
+    state: &Data<ServerState>,
+) -> Result<Option<(Check, Raw)>, Problem> {
+    let RequestBody::Json(sent) = body else {
+        return Ok(None);
+    };
+    // Only a short one is parsed here, where others wait.
+    if sent.bytes.len() > WORDS || memmem::find(&sent.bytes, b"\"url\"").is_none() {
+        return Ok(None);
+    }
+    let mut check: Check = json(&sent.bytes)?;
+    let Some(address) = check.url.take() else {
+        return Ok(None);
+    };
+    verify(&check, &address)?;
+    let file = file(address, request, state).await?;
+    let declared = Declared::new("", None);
+    Ok(Some((check, Raw::new(file, declared, state.limits))))
+}
+
+fn verify(check: &Check, address: &str) -> Result<(), Problem> {
+    if check.text.is_some() || check.gems.is_some() || !check.hidden.is_empty() {
+        let detail = "with 'url', leave out 'text', 'gems' and 'hidden'";
+        return Err(Problem::new(ErrorCode::BadJson, detail));
+    }
+    if address.len() > ADDRESS_BYTES {
+        let detail = format!("the URL is longer than {ADDRESS_BYTES} bytes; give a shorter one");
+        return Err(Problem::new(ErrorCode::TooLong, detail));
+    }
+    Ok(())
+}
+
+/// Fetches a file on a thread of its own.
+async fn file(
+    address: String,
+    request: &HttpRequest,
+    state: &Data<ServerState>,
+) -> Result<Sent, Problem> {
+    let allows_private = match state.check_urls {
+        CheckUrls::None => {
+            let detail = "this server fetches no files; send the file, or ask the administrator to set check-urls";
+            return Err(Problem::new(ErrorCode::NotOffered, detail));
+        }
+        CheckUrls::Public => false,
+        CheckUrls::Any => true,
+    };
+    let permit = state.fetches.take(Guest::of(request))?;
+    let (room, most) = (state.memory.room(), state.max_body);
+    let (answer, answered) = oneshot::channel();
+    let work = move || {
+        let mut file = Arriving::new(room, most);
+        let mut take = |piece: &[u8]| {
+            if answer.is_closed() {
+                return ControlFlow::Break(());
+            }
+            file.take(piece)
+        };
+        let fetched = fetch(&address, allows_private, &mut take);
+        drop(permit);
+        let _ = answer.send(file.whole(fetched));
+    };
+    thread::Builder::new()
+        .name("lapidary-fetch".to_owned())
+        .spawn(work)
+        .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
+    answered
+        .await
+        .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?
+}
+
+/// A file that is fetched.
+struct Arriving {
+    bytes: Vec<u8>,
+    room: Room,
+    most: usize,
+    refused: Option<Problem>,
+}
+
+impl Arriving {
+    fn new(room: Room, most: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            room,
+            most,
+            refused: None,
+        }
+    }
+
+    fn take(&mut self, piece: &[u8]) -> ControlFlow<()> {
+        let length = self.bytes.len() + piece.len();
+        let granted = if length > self.most {
+            Err(too_large("file", self.most, true))
+        } else {
+            self.room.grow_to(length)
+        };
+        match granted {
+            Ok(()) => {
+                reserve(&mut self.bytes, piece.len(), self.most);
+                self.bytes.extend_from_slice(piece);
+                ControlFlow::Continue(())
+            }
+            Err(problem) => {
+                self.refused = Some(problem);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    fn whole(self, fetched: Result<(), String>) -> Result<Sent, Problem> {
+        let Self {
+            bytes,
+            room,
+            refused,
+            ..
+        } = self;
+        if let Some(problem) = refused {
+            return Err(problem);
+        }
+        fetched.map_err(|why| {
+            let detail = format!("the file at 'url' cannot be fetched: {why}");
+            Problem::new(ErrorCode::NotFetched, detail)
+        })?;
+        Ok(Sent { bytes, room })
+    }
+}
