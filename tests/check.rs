@@ -8,7 +8,7 @@ use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query,
     Recipes, Text, TextGems,
 };
-use lapidary_checking::{Informs, Reason, Relation, RuleChanges, Score, align};
+use lapidary_checking::{InformationalReason, Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem};
 use lapidary_store::{Actor, BookKey, Library, Rights, Validity};
 use proptest::collection::vec;
@@ -748,7 +748,10 @@ fn what_is_scattered_informs() {
     );
     assert_eq!(
         (found.informational, found.relation),
-        (Some(Informs::Scattered), Some(Relation::Quotations))
+        (
+            Some(InformationalReason::Scattered),
+            Some(Relation::Quotations)
+        )
     );
     let covered = shown.covered.expect("it is known");
     assert!((covered - 50.0 / 600.0).abs() < 0.04, "{covered}");

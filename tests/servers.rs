@@ -11,7 +11,7 @@ use crate::common::cluster::Nodes;
 use crate::common::hook::Hook;
 use crate::common::watched::{Call, Stop, Watched};
 use crate::common::{Server, prose, run};
-use lapidary_catalogue::api::{MadeKey, NewKey, Outcome};
+use lapidary_catalogue::api::{AddOutcome, MadeKey, NewKey};
 use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry, OnceRequest, Terms};
 use lapidary_store::{Actor, BookKey, Rights};
@@ -206,7 +206,7 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
         }
     };
     let add = |book: NewEntry| other.by(Actor::Local).books().add(book).unwrap().outcome;
-    assert_eq!(add(book("first", 1, true)), Outcome::Added);
+    assert_eq!(add(book("first", 1, true)), AddOutcome::Added);
     // While it checks; after that; and in its turn, in which others can add books without a gate.
     for (round, (call, but, gate)) in [
         (Call::Snapshot, 0, true),
@@ -235,11 +235,11 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
                 for i in 1..4 {
                     assert_eq!(
                         add(book(&name(&format!("other{i}-")), texts + i, gate)),
-                        Outcome::Added
+                        AddOutcome::Added
                     );
                 }
                 if twin {
-                    assert_eq!(add(book(&name("twin"), texts, gate)), Outcome::Added);
+                    assert_eq!(add(book(&name("twin"), texts, gate)), AddOutcome::Added);
                 }
                 let took = since.elapsed();
                 stop.release();

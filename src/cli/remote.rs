@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary_catalogue::api::{
-    Added, Check, Imported, NewBook, Problem, RecipeStats, Recut, Report,
+    Added, Check, Imported, NewBook, Problem, RecipeStats, RecutResult, Report,
 };
 use lapidary_catalogue::client::unanswered;
 use lapidary_catalogue::{BookGems, CheckOptions, Content, NewEntry, Query, Recipes, TextGems};
@@ -400,7 +400,7 @@ impl Remote {
             .agent
             .post(path)
             .content_type("text/plain; charset=utf-8");
-        let Recut { .. } = self.parsed(self.read(request.send(text))?)?;
+        let RecutResult { .. } = self.parsed(self.read(request.send(text))?)?;
         Ok(())
     }
 

@@ -31,9 +31,9 @@ const MOST_CHECKS: u64 = 10_000;
 const REF_BYTES: usize = 1_000;
 
 /// A line of the request, for the API description.
-pub(super) struct Question;
+pub(super) struct BatchCheck;
 
-impl PartialSchema for Question {
+impl PartialSchema for BatchCheck {
     fn schema() -> RefOr<Schema> {
         let mark = "A value of the client's choice, repeated in the answer.";
         let mark = ObjectBuilder::new()
@@ -48,7 +48,7 @@ impl PartialSchema for Question {
     }
 }
 
-impl ToSchema for Question {
+impl ToSchema for BatchCheck {
     fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
         Check::schemas(all);
     }
@@ -66,7 +66,7 @@ pub(super) fn calls() -> Vec<Call> {
             )
             .query::<CheckParameters>()
             .takes([
-                json_lines::<Question>().example(format!(
+                json_lines::<BatchCheck>().example(format!(
                     "{}\n{}\n",
                     json!({ "ref": "upload 1", "text": TEXT }),
                     json!({ "ref": "upload 2", "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32] })

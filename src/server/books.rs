@@ -18,7 +18,7 @@ use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work};
 use super::{conditions, parameters};
-use lapidary_catalogue::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
+use lapidary_catalogue::api::{AddOutcome, Added, Amendment, NewBook, Record, Unless};
 use lapidary_catalogue::{BookGems, CatalogueError, Content, NewEntry};
 use lapidary_common::description::{BadDate, Description, PartialDate};
 use lapidary_common::error::ErrorCode;
@@ -104,7 +104,7 @@ async fn put(
 }
 
 fn answer(added: &Added) -> Result<Answer, Problem> {
-    let status = if added.outcome == Outcome::Added {
+    let status = if added.outcome == AddOutcome::Added {
         StatusCode::CREATED
     } else {
         StatusCode::OK

@@ -21,16 +21,16 @@ use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::{ServerState, body, language, parameters};
-use lapidary_catalogue::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
+use lapidary_catalogue::api::{AddOutcome, Added, FeedAnswer, FeedOutcome, NewBook};
 use lapidary_catalogue::{Content, Editor, Gate, NewEntry};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Extracted;
 use lapidary_store::{BookId, BookKey, Library, NAME_BYTES, Rights};
 
 /// A line of the request, for the API description.
-pub(super) struct Fed;
+pub(super) struct BatchBook;
 
-impl PartialSchema for Fed {
+impl PartialSchema for BatchBook {
     fn schema() -> RefOr<Schema> {
         let id = ObjectBuilder::new()
             .schema_type(Type::String)
@@ -59,7 +59,7 @@ impl PartialSchema for Fed {
     }
 }
 
-impl ToSchema for Fed {
+impl ToSchema for BatchBook {
     fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
         NewBook::schemas(all);
     }
@@ -79,7 +79,7 @@ pub(super) fn calls() -> Vec<Call> {
             .query::<AboutFiles>()
             .query::<AddingParameters>()
             .takes([
-                json_lines::<Fed>().example(
+                json_lines::<BatchBook>().example(
                     json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n",
                 ),
                 form_of_files(),
@@ -355,9 +355,9 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
             ..
         }) => {
             let outcome = match outcome {
-                Outcome::Added => FeedOutcome::Added,
-                Outcome::Replaced => FeedOutcome::Replaced,
-                Outcome::Unchanged => FeedOutcome::Unchanged,
+                AddOutcome::Added => FeedOutcome::Added,
+                AddOutcome::Replaced => FeedOutcome::Replaced,
+                AddOutcome::Unchanged => FeedOutcome::Unchanged,
             };
             let gems = book.gems.values().max().copied();
             FeedAnswer {

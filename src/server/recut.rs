@@ -11,7 +11,7 @@ use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
-use lapidary_catalogue::api::Recut;
+use lapidary_catalogue::api::RecutResult;
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Whole;
 
@@ -23,7 +23,7 @@ pub(super) fn calls() -> Vec<Call> {
             .answers(
                 200,
                 "Whether the re-index was waiting for it",
-                [json::<Recut>()],
+                [json::<RecutResult>()],
             ),
     ]
 }
@@ -43,7 +43,7 @@ async fn recut(
     work(&state, move |catalogue| {
         let (Whole { text, .. }, mut room) = raw.text()?;
         room.grow_for(Some(&text), catalogue)?;
-        Answer::ok(&Recut {
+        Answer::ok(&RecutResult {
             added: catalogue.jobs().recut(&key, &text)?,
         })
     })

@@ -155,7 +155,7 @@ export class Client {
   }
 
   /** Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others. */
-  checkBatch(questions: Iterable<Schemas["Question"]>): AsyncGenerator<Schemas["CheckAnswer"], void> {
+  checkBatch(questions: Iterable<Schemas["BatchCheck"]>): AsyncGenerator<Schemas["CheckAnswer"], void> {
     return this.#lines("/v1/checks:batch", questions);
   }
 
@@ -187,7 +187,7 @@ export class Client {
   /** Adds any number of books. Each has an answer, in their order, once it is on disk. Sending the same again changes nothing. */
   addBooks(
     library: string,
-    books: Iterable<Schemas["Fed"]>,
+    books: Iterable<Schemas["BatchBook"]>,
     query?: Pick<Query<"add_books">, "unless" | "except" | "keep_text">,
   ): AsyncGenerator<Schemas["FeedAnswer"], void> {
     return this.#lines(pathOf("libraries", library, "books"), books, query);

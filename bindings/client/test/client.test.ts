@@ -64,7 +64,7 @@ test("ids have any characters that a URL can have", async () => {
 });
 
 test("lists have all pages", async () => {
-  const books = Array.from({ length: 1_234 }, (_, i): Schemas["Fed"] => ({ id: String(i).padStart(4, "0"), rights: "free", title: "Pages", text: `Text ${i}` }));
+  const books = Array.from({ length: 1_234 }, (_, i): Schemas["BatchBook"] => ({ id: String(i).padStart(4, "0"), rights: "free", title: "Pages", text: `Text ${i}` }));
   const answers = await all(client.addBooks("pages", books));
   assert.deepEqual(answers.map(({ line, outcome }) => [line, outcome]), books.map((_, i) => [i + 1, "added"]));
   assert.deepEqual((await all(client.books("pages"))).map(({ id }) => id), books.map(({ id }) => id));

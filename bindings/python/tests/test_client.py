@@ -57,7 +57,7 @@ class Books(OfServer):
         self.assertEqual(refused.exception.report["matches"][0]["book"]["id"], "original")
         copy = client.put_book(library, "copy", rights="free", text=prose(2).upper(), unless="protected", except_=["original"])
         self.assertEqual(copy["outcome"], "added")
-        books: list[models.Fed] = [{"id": "copy 2", "rights": "free", "text": prose(2).upper()}]
+        books: list[models.BatchBook] = [{"id": "copy 2", "rights": "free", "text": prose(2).upper()}]
         for outcome, but in [("refused", []), ("added", ["original"])]:
             answers = client.add_books(library, books, unless="protected", except_=but)
             self.assertEqual([answer["outcome"] for answer in answers], [outcome])
@@ -93,7 +93,7 @@ class Books(OfServer):
 
     def test_lists_have_all_pages(self) -> None:
         count = 1_234
-        books: list[models.Fed] = [{"id": f"{at:04}", "rights": "free", "title": "Pages", "text": f"Text {at}"} for at in range(count)]
+        books: list[models.BatchBook] = [{"id": f"{at:04}", "rights": "free", "title": "Pages", "text": f"Text {at}"} for at in range(count)]
         answers = list(self.client.add_books(self.id(), books))
         self.assertEqual([answer["line"] for answer in answers], list(range(1, count + 1)))
         self.assertEqual({answer["outcome"] for answer in answers}, {"added"})
@@ -119,7 +119,7 @@ class Checks(OfServer):
         self.put("1", 12)
         # More than what is sent at once, and lines that are larger than that. \u2028 is a part of a line.
         texts = [prose(12)[: 1_000 * at] + "\u2028" for at in range(1, 25)] * 4 + [prose(13, 30_000)]
-        questions: list[models.Question] = [{"text": text, "ref": f"{at}\u2028", "library": self.id()} for at, text in enumerate(texts)]
+        questions: list[models.BatchCheck] = [{"text": text, "ref": f"{at}\u2028", "library": self.id()} for at, text in enumerate(texts)]
         answers = list(self.client.check_batch([*questions, {"ref": "neither"}]))
         self.assertEqual([answer["ref"] for answer in answers], [*(question["ref"] for question in questions), "neither"])
         self.assertEqual([answer["line"] for answer in answers], list(range(1, len(questions) + 2)))
@@ -214,7 +214,7 @@ class Asynchronous(OfServer, unittest.IsolatedAsyncioTestCase):
             self.assertEqual({book["id"] async for book in client.books("mine")}, set(texts))
             reports = await asyncio.gather(*(client.check(text=text, limit=1) for text in texts.values()))
             self.assertEqual([report["matches"][0]["book"]["id"] for report in reports], list(texts))
-            questions: list[models.Question] = [{"ref": id, "text": text} for id, text in texts.items()]
+            questions: list[models.BatchCheck] = [{"ref": id, "text": text} for id, text in texts.items()]
             self.assertEqual([answer["ref"] async for answer in client.check_batch(questions)], list(texts))
             await client.delete_book("mine", "31")
             with self.assertRaisesRegex(ApiError, "404 no_such_book"):

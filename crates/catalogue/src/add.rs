@@ -14,7 +14,7 @@ use super::entry::{BookGems, Content, NewEntry};
 use super::gate::{Gated, admit};
 use super::gem_list::distinct;
 use super::{Books, CatalogueError, Editor, Text};
-use crate::api::{Added, HiddenText, Outcome, Restriction};
+use crate::api::{AddOutcome, Added, HiddenText, Restriction};
 use crate::metrics::METRICS;
 use crate::permission::Unless;
 use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing, StoreError, Validity};
@@ -22,7 +22,7 @@ use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing, Store
 /// A book with its computed gems, ready for [`Books::commit`].
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    outcome: Outcome,
+    outcome: AddOutcome,
     book: NewBook,
     hidden: Option<HiddenText>,
     restriction: Option<Restriction>,
@@ -57,16 +57,16 @@ impl Books<Editor<'_>> {
         let (outcome, mut book) = match stored {
             Some(stored) if stored.is_same(&*snapshot, &record, &source)? => {
                 let book = NewBook::without_gems(stored.record, entry.allow_empty);
-                (Outcome::Unchanged, book)
+                (AddOutcome::Unchanged, book)
             }
             _ => {
-                let outcome = before.map_or(Outcome::Added, |_| Outcome::Replaced);
+                let outcome = before.map_or(AddOutcome::Added, |_| AddOutcome::Replaced);
                 let book = self.fingerprinted(&*snapshot, &entry, &source, record, before)?;
                 (outcome, book)
             }
         };
         // Moved, not copied: it may be long.
-        if outcome != Outcome::Unchanged && entry.keep_text {
+        if outcome != AddOutcome::Unchanged && entry.keep_text {
             book.text = entry.content.into_text();
         }
         Ok(Prepared {
@@ -374,10 +374,10 @@ impl Books<Editor<'_>> {
 
     /// Writes books, all or none, whatever their gates say.
     pub(super) fn write(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
-        let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
+        let outcomes: Vec<AddOutcome> = prepared.iter().map(Prepared::outcome).collect();
         let changed = prepared
             .into_iter()
-            .filter(|p| p.outcome != Outcome::Unchanged)
+            .filter(|p| p.outcome != AddOutcome::Unchanged)
             .map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
         if !books.is_empty() {
@@ -396,7 +396,7 @@ pub(super) type GemsByRecipe = BTreeMap<RecipeName, Vec<PlacedGem>>;
 impl Prepared {
     /// What committing it will do.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> AddOutcome {
         self.outcome
     }
 

@@ -15,9 +15,9 @@ use super::libraries::Deciding;
 use super::told::{Told, whole_percent};
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
-    Alignment, Calibration, Claimed, Covered, Extent, Informs, Judged, Judgements, LookedUp,
-    MOST_COMPARED, Policy, Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span,
-    ToShow, candidates, judge, kept, merge, name_words, rank, works,
+    Alignment, Calibration, Claimed, Covered, Extent, InformationalReason, Judged, Judgements,
+    LookedUp, MOST_COMPARED, Policy, Question, Ranked, Reader, Reason, Relation, SharedWork,
+    Sketch, Span, ToShow, candidates, judge, kept, merge, name_words, rank, works,
 };
 use lapidary_language::Language;
 use lapidary_store::{
@@ -291,7 +291,7 @@ impl Checking<'_> {
         query: &'q PreparedQuery<'q>,
         library: Option<&'q Library>,
         is_allowed: &'q dyn Fn(&Outline) -> bool,
-        informs: &'q dyn Fn(&Outline) -> Option<Informs>,
+        informs: &'q dyn Fn(&Outline) -> Option<InformationalReason>,
     ) -> Question<'q> {
         // A text whose gems are all in an allow-list is allowed.
         let is_allowed_text = query.probes.is_empty() && !query.asked.gems.is_empty();
@@ -397,7 +397,7 @@ fn informing<'q>(
     Question {
         digests: &[],
         is_left_out: cannot_decide,
-        informs: &|_| Some(Informs::Reworded),
+        informs: &|_| Some(InformationalReason::Reworded),
         ..question
     }
 }
@@ -636,7 +636,7 @@ impl Answering<'_> {
         {
             let policy = self.checking.policy(&matches[at].key.library);
             if !policy.decides(relation, covered, passage) {
-                matches[at].informs = Some(Informs::TooLittle);
+                matches[at].informs = Some(InformationalReason::TooLittle);
             }
         }
         Ok(())
@@ -912,7 +912,9 @@ impl Answering<'_> {
         let has_places = answered.has_places(&alignment.spans);
         let relation = if found.identical {
             Some(Relation::SameText)
-        } else if let Some(Informs::Scattered | Informs::Reworded) = found.informs {
+        } else if let Some(InformationalReason::Scattered | InformationalReason::Reworded) =
+            found.informs
+        {
             Some(alignment.relation_if_scattered())
         } else {
             has_places.then_some(alignment.relation)

@@ -44,7 +44,7 @@ pub(super) fn digest_after(before: &str, content: &[u8]) -> String {
 mod tests {
     use super::super::{Catalogue, CatalogueError, Content, NewEntry, Text};
     use super::*;
-    use crate::api::Outcome;
+    use crate::api::AddOutcome;
     use lapidary_common::description::Description;
     use lapidary_gems::Recipe;
     use lapidary_store::{Actor, BookKey, NewBook, Rights};
@@ -99,7 +99,7 @@ mod tests {
             .unwrap();
 
         let again = editor.books().add(of_text()).unwrap();
-        assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));
+        assert_eq!((again.outcome, &again.book), (AddOutcome::Unchanged, &old));
         assert_eq!(editor.jobs().recut(&old.key, &text).unwrap(), []);
         assert!(matches!(
             editor.jobs().recut(&old.key, &text[1..]),
@@ -118,7 +118,7 @@ mod tests {
             .books()
             .add(entry(Content::text(text.replace("Granite", "Basalt"))))
             .unwrap();
-        assert_eq!(rewritten.outcome, Outcome::Replaced);
+        assert_eq!(rewritten.outcome, AddOutcome::Replaced);
         assert_ne!(rewritten.book.digest, put.digest);
     }
 }

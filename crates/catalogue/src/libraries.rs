@@ -16,7 +16,7 @@ use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{LibraryListing, Restriction};
-use lapidary_checking::{Informs, Policy};
+use lapidary_checking::{InformationalReason, Policy};
 use lapidary_store::{
     Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table,
 };
@@ -88,15 +88,15 @@ pub(super) struct Deciding<'a> {
 
 impl Deciding<'_> {
     /// Why a book is only information, if it is.
-    pub(super) fn informs(&self, book: &Outline) -> Option<Informs> {
+    pub(super) fn informs(&self, book: &Outline) -> Option<InformationalReason> {
         if self.own.contains(&book.library) {
             None
         } else if self.informing.contains(&book.library) {
-            Some(Informs::UntrustedLibrary)
+            Some(InformationalReason::UntrustedLibrary)
         } else {
             book.standing
                 .is_quarantined()
-                .then_some(Informs::Quarantined)
+                .then_some(InformationalReason::Quarantined)
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ALONE;
-use lapidary_extract::position::Located;
+use lapidary_extract::position::PositionRange;
 
 /// A text is contained in another if spans cover at least this share of it.
 const COVERED: f64 = 0.5;
@@ -119,10 +119,10 @@ pub struct Span {
     pub book: Extent,
     /// Where readers find it in the query.
     #[serde(alias = "query_at", default, skip_serializing_if = "Option::is_none")]
-    pub query_position: Option<Located>,
+    pub query_position: Option<PositionRange>,
     /// Where readers find it in the book.
     #[serde(alias = "book_at", default, skip_serializing_if = "Option::is_none")]
-    pub book_position: Option<Located>,
+    pub book_position: Option<PositionRange>,
 }
 
 /// A passage of a text.

@@ -38,8 +38,8 @@ pub use covered::Covered;
 pub use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
 pub use judge::{
-    Informs, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge, limits, merge,
-    rank, with_identical,
+    InformationalReason, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge,
+    limits, merge, rank, with_identical,
 };
 use lapidary_gems::{Recipe, Rule};
 pub use listed::{Listed, spread};

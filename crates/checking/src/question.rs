@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
-use super::Informs;
+use super::InformationalReason;
 use lapidary_store::{BookNo, Library, Limits, Outline, StoreError, Tally};
 
 /// The data that judging reads from an index: the books with gems of one recipe. See
@@ -46,7 +46,7 @@ pub struct Question<'a> {
     /// Whether a book is in an allow-list, and so does not affect the verdict.
     pub is_allowed: &'a dyn Fn(&Outline) -> bool,
     /// Why a book is only information, if it is.
-    pub informs: &'a dyn Fn(&Outline) -> Option<Informs>,
+    pub informs: &'a dyn Fn(&Outline) -> Option<InformationalReason>,
     /// The libraries of which all books are only information.
     pub informing: &'a BTreeSet<Library>,
 }

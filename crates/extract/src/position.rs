@@ -27,7 +27,7 @@ pub struct Position {
 
 /// The positions between which a passage lies.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Located {
+pub struct PositionRange {
     /// Where it begins.
     #[serde(alias = "from")]
     pub start: Position,
@@ -36,7 +36,7 @@ pub struct Located {
     pub end: Position,
 }
 
-impl Located {
+impl PositionRange {
     /// A place in a text of which only the length is known; `None` if not even that.
     #[must_use]
     pub fn in_length(place: Place, bytes: u64) -> Option<Self> {
@@ -82,8 +82,8 @@ impl Locator {
 
     /// Where a place of the text is.
     #[must_use]
-    pub fn locate(&self, place: Place) -> Located {
-        Located {
+    pub fn locate(&self, place: Place) -> PositionRange {
+        PositionRange {
             start: self.position(place.start),
             end: self.position(place.end.saturating_sub(1).max(place.start)),
         }
@@ -142,7 +142,7 @@ fn paragraphs(text: &str) -> Vec<u64> {
 mod tests {
     use lapidary_gems::Place;
 
-    use super::{Located, Locator, Position};
+    use super::{Locator, Position, PositionRange};
     use crate::Heading;
 
     fn position(
@@ -159,7 +159,7 @@ mod tests {
         }
     }
 
-    fn found(text: &str, headings: &[Heading], word: &str) -> Located {
+    fn found(text: &str, headings: &[Heading], word: &str) -> PositionRange {
         let start = text.find(word).unwrap();
         Locator::new(text, headings).locate(Place {
             start: start as u64,
@@ -208,8 +208,11 @@ mod tests {
     fn places_beyond_the_text_are_at_its_end() {
         let located = Locator::new("", &[]).locate(Place { start: 5, end: 2 });
         assert_eq!((located.start.percent, located.end.paragraph), (0.0, None));
-        assert_eq!(Located::in_length(Place { start: 5, end: 50 }, 0), None);
-        let place = Located::in_length(Place { start: 5, end: 500 }, 100).unwrap();
+        assert_eq!(
+            PositionRange::in_length(Place { start: 5, end: 50 }, 0),
+            None
+        );
+        let place = PositionRange::in_length(Place { start: 5, end: 500 }, 100).unwrap();
         assert_eq!((place.start.percent, place.end.percent), (5.0, 100.0));
     }
 }

@@ -15,7 +15,7 @@ use super::run::{Harvest, ROWS, Watched};
 use super::walk::is_guess;
 use super::web::{Download, Validators};
 use super::{Entry, HarvestError, Reason, Source, SourceKind};
-use lapidary_catalogue::api::{Added, Outcome, SourceError};
+use lapidary_catalogue::api::{AddOutcome, Added, SourceError};
 use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry};
 use lapidary_common::description::Description;
 use lapidary_common::error::Classified as _;
@@ -222,7 +222,7 @@ impl BookChanges<'_, '_> {
                 Err(why) => refused.push(why),
                 Ok(None) => {}
                 Ok(Some((id, Ok(added)))) => {
-                    if added.outcome == Outcome::Unchanged {
+                    if added.outcome == AddOutcome::Unchanged {
                         self.0.tally().unchanged += 1;
                     } else {
                         self.0.tally().added += 1;

@@ -12,7 +12,7 @@ use super::passages::{Side, legend, side_by_side};
 use super::words::{identity, located, place};
 use lapidary_catalogue::Comparison;
 use lapidary_checking::Relation;
-use lapidary_extract::position::Located;
+use lapidary_extract::position::PositionRange;
 use lapidary_language::Language;
 
 /// Prints a comparison of the texts with these names.
@@ -65,7 +65,7 @@ fn exactly(language: Language, comparison: &Comparison) -> String {
     language.compared_exactly(comparison.passages.len() as u64, &identity)
 }
 
-fn passage_place(language: Language, place: Place, at: Option<&Located>) -> String {
+fn passage_place(language: Language, place: Place, at: Option<&PositionRange>) -> String {
     match at {
         Some(at) => located(language, at),
         None => language.place_bytes(place.start, place.end),

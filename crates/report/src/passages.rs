@@ -12,7 +12,7 @@ use super::page::clean;
 use super::words::{identity, likeness, located, position};
 use super::works::{Part, PartLikeness, TextLength, Work};
 use lapidary_checking::{Identity, Likeness, Passage, Piece};
-use lapidary_extract::position::Located;
+use lapidary_extract::position::PositionRange;
 use lapidary_language::Language;
 
 /// The most bytes of a text that the passages of a page show together.
@@ -125,7 +125,7 @@ struct ListedPassage {
     of: usize,
     hue: String,
     /// Where readers find it in the text and in the book.
-    places: [Option<Located>; 2],
+    places: [Option<PositionRange>; 2],
     identity: Option<Identity>,
     start: Option<Markup>,
     /// `None` if the text is not known.

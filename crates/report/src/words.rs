@@ -5,8 +5,8 @@ use lapidary_gems::{Place, RecipeName, Rule};
 use super::outcome::Outcome;
 use super::page::clean;
 use lapidary_catalogue::api::{Match, Report, Ruling};
-use lapidary_checking::{Extent, Identity, Informs, Reason, Relation};
-use lapidary_extract::position::{Located, Position};
+use lapidary_checking::{Extent, Identity, InformationalReason, Reason, Relation};
+use lapidary_extract::position::{Position, PositionRange};
 use lapidary_language::Language;
 use lapidary_store::Rights;
 
@@ -189,11 +189,11 @@ pub(super) fn not_described(report: &Report, described: usize) -> usize {
 /// Why a match is no part of the verdict, or is disputed.
 pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
     match found.informational {
-        Some(Informs::UntrustedLibrary) => Some(language.informs_untrusted()),
-        Some(Informs::Quarantined) => Some(language.informs_quarantined()),
-        Some(Informs::Scattered) => Some(language.informs_scattered()),
-        Some(Informs::Reworded) => Some(language.informs_reworded()),
-        Some(Informs::TooLittle) => Some(language.informs_too_little()),
+        Some(InformationalReason::UntrustedLibrary) => Some(language.informs_untrusted()),
+        Some(InformationalReason::Quarantined) => Some(language.informs_quarantined()),
+        Some(InformationalReason::Scattered) => Some(language.informs_scattered()),
+        Some(InformationalReason::Reworded) => Some(language.informs_reworded()),
+        Some(InformationalReason::TooLittle) => Some(language.informs_too_little()),
         None if found.allowed => Some(language.on_allow_list()),
         None => found.disputed.then(|| language.is_disputed()),
     }
@@ -252,8 +252,8 @@ fn shares_of(language: Language, identity: &Identity) -> [String; 2] {
 }
 
 /// Where a passage is in a text, as readers know it.
-pub(super) fn located(language: Language, located: &Located) -> String {
-    let Located {
+pub(super) fn located(language: Language, located: &PositionRange) -> String {
+    let PositionRange {
         start: from,
         end: to,
     } = located;
@@ -300,7 +300,7 @@ pub(super) fn position(language: Language, position: &Position) -> String {
 }
 
 /// Where something is in a text.
-pub(super) fn place(language: Language, extent: &Extent, at: Option<&Located>) -> String {
+pub(super) fn place(language: Language, extent: &Extent, at: Option<&PositionRange>) -> String {
     if let Some(at) = at {
         return located(language, at);
     }

@@ -8,7 +8,7 @@ use super::page::clean;
 use super::words::counted;
 use lapidary_catalogue::api::{Match, Report};
 use lapidary_checking::{Passage, Span};
-use lapidary_extract::position::Located;
+use lapidary_extract::position::PositionRange;
 
 /// The most parts that a page lists, the longest; the map shows all.
 const LISTED: usize = 500;
@@ -73,17 +73,17 @@ impl Part<'_> {
     }
 
     /// Where readers find it in the text.
-    pub(super) fn located(&self, text: &TextLength) -> Option<Located> {
+    pub(super) fn located(&self, text: &TextLength) -> Option<PositionRange> {
         let known = match self.likeness {
             PartLikeness::Words(passage) => passage.query_position.clone(),
             PartLikeness::Gems(span) => span.query_position.clone(),
         };
         let (start, end) = self.ends();
-        known.or_else(|| Located::in_length(Place { start, end }, text.of(self)))
+        known.or_else(|| PositionRange::in_length(Place { start, end }, text.of(self)))
     }
 
     /// Where readers find it in the book.
-    pub(super) fn located_in_book(&self) -> Option<Located> {
+    pub(super) fn located_in_book(&self) -> Option<PositionRange> {
         match self.likeness {
             PartLikeness::Words(passage) => passage.book_position.clone(),
             PartLikeness::Gems(span) => span.book_position.clone(),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
-use lapidary_catalogue::api::{Added, Outcome, Report, Restriction};
+use lapidary_catalogue::api::{AddOutcome, Added, Report, Restriction};
 use lapidary_extract::Format;
 use lapidary_language::Language;
 use lapidary_report::hidden_words;
@@ -69,14 +69,14 @@ impl IngestCounts {
             None => {}
         }
         *match added.outcome {
-            Outcome::Added => &mut self.added,
-            Outcome::Replaced => &mut self.replaced,
-            Outcome::Unchanged => &mut self.unchanged,
+            AddOutcome::Added => &mut self.added,
+            AddOutcome::Replaced => &mut self.replaced,
+            AddOutcome::Unchanged => &mut self.unchanged,
         } += 1;
         if let Some(format) = format {
             *self.formats.entry(format.as_str()).or_default() += 1;
         }
-        if added.outcome != Outcome::Unchanged {
+        if added.outcome != AddOutcome::Unchanged {
             self.bytes += added.book.bytes;
         }
         if let Some(hidden) = &added.hidden {

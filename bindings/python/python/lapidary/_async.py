@@ -102,7 +102,7 @@ class AsyncClient:
         report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **sent)
         return report
 
-    def check_batch(self, questions: Iterable[models.Question]) -> AsyncIterator[models.CheckAnswer]:
+    def check_batch(self, questions: Iterable[models.BatchCheck]) -> AsyncIterator[models.CheckAnswer]:
         """Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others."""
         return self._lines("/v1/checks:batch", questions, {})
 
@@ -142,7 +142,7 @@ class AsyncClient:
     def add_books(
         self,
         library: str,
-        books: Iterable[models.Fed],
+        books: Iterable[models.BatchBook],
         *,
         unless: models.Unless | None = None,
         except_: Sequence[str] | Literal["same-library"] = (),

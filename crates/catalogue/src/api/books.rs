@@ -146,7 +146,7 @@ pub struct Amendment {
 /// The effect of adding a book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AddOutcome {
     /// The book is new.
     Added,
     /// The book replaced an earlier version: another text, other metadata, fewer recipes, no fold, or
@@ -157,7 +157,7 @@ pub enum Outcome {
     Unchanged,
 }
 
-impl Outcome {
+impl AddOutcome {
     /// As it is sent.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -173,7 +173,7 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Added {
     /// What was done.
-    pub outcome: Outcome,
+    pub outcome: AddOutcome,
     /// The book's record.
     pub book: Record,
     /// Words of its file that no reader sees, if there are any. They were left out of its text.

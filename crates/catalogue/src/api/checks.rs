@@ -8,9 +8,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
 use lapidary_checking::{
-    Exact, Identity, Informs, Passage, Policy, Reason, Relation, Score, Span, exact,
+    Exact, Identity, InformationalReason, Passage, Policy, Reason, Relation, Score, Span, exact,
 };
-use lapidary_extract::position::{Located, Locator};
+use lapidary_extract::position::{Locator, PositionRange};
 use lapidary_extract::{Heading, HiddenCount, HiddenWords};
 use lapidary_store::{Coverage, Record, Rights, Validity};
 
@@ -263,7 +263,7 @@ impl Report {
             span.book_position = span
                 .book
                 .bytes
-                .and_then(|place| Located::in_length(place, bytes));
+                .and_then(|place| PositionRange::in_length(place, bytes));
         }
     }
 }
@@ -335,7 +335,7 @@ pub struct DisguisedWord {
     pub bytes: Place,
     /// Where readers find it.
     #[serde(alias = "at", default, skip_serializing_if = "Option::is_none")]
-    pub position: Option<Located>,
+    pub position: Option<PositionRange>,
     /// The text before it.
     pub before: String,
     /// The word, or the start of a long one.
@@ -387,7 +387,7 @@ pub struct Match {
     pub allowed: bool,
     /// Why the book is only information, if it is: it then affects neither the verdict nor anything else in the report.
     #[serde(alias = "informs", default, skip_serializing_if = "Option::is_none")]
-    pub informational: Option<Informs>,
+    pub informational: Option<InformationalReason>,
     /// Whether only the gems of the book are known, and a book of another library has passages of this text that it claims.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,

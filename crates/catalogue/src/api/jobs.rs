@@ -399,7 +399,7 @@ pub struct Jobs {
 
 /// The result of sending a text that a re-index is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Recut {
+pub struct RecutResult {
     /// The recipes that the book got gems of; empty if it had them all.
     #[schema(value_type = Vec<String>)]
     pub added: Vec<RecipeName>,

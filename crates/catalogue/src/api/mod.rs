@@ -23,8 +23,8 @@ pub use crate::permission::Unless;
 pub use allow::{AllowList, AllowLists, NewAllowList};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries,
-    LibraryListing, LibraryTrust, NewBook, NodeStats, Outcome, Page, RecipeList, RecipeStats,
+    AddOutcome, Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats,
+    Libraries, LibraryListing, LibraryTrust, NewBook, NodeStats, Page, RecipeList, RecipeStats,
     Record, Restriction, Stats,
 };
 pub use checks::{
@@ -39,7 +39,7 @@ pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader,
 pub use jobs::{
     BackedUp, Compacted, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap,
     DuplicateOverlaps, DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs,
-    RecipeChoice, Recut, ReindexInput, Reindexed, Task, Verified,
+    RecipeChoice, RecutResult, ReindexInput, Reindexed, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use me::{Feature, Me, RequestLimits, UsableRecipe};

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use self::align::{Aligner, WordRun};
 use self::words::{Word, Words, each_word};
 use super::Span;
-use lapidary_extract::position::Located;
+use lapidary_extract::position::PositionRange;
 
 /// How many words beyond a span are compared to find where the passage begins and ends.
 const BEYOND: usize = 400;
@@ -47,10 +47,10 @@ pub struct Passage {
     pub book: Place,
     /// Where readers find it in the query.
     #[serde(alias = "query_at", default, skip_serializing_if = "Option::is_none")]
-    pub query_position: Option<Located>,
+    pub query_position: Option<PositionRange>,
     /// Where readers find it in the book.
     #[serde(alias = "book_at", default, skip_serializing_if = "Option::is_none")]
-    pub book_position: Option<Located>,
+    pub book_position: Option<PositionRange>,
     /// How much of it is identical.
     #[serde(flatten)]
     pub identity: Identity,

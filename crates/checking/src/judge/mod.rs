@@ -97,7 +97,7 @@ fn add(tally: &mut Tally, library: Library, number: BookNo) {
 /// Why a matching book is only information: it decides nothing in this answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Informs {
+pub enum InformationalReason {
     /// Its library is not trusted, and belongs to somebody else.
     UntrustedLibrary,
     /// It may be a collage of other books, which an administrator has not confirmed, and belongs to somebody else.
@@ -131,13 +131,14 @@ pub struct Judged {
     /// Whether it is in an allow-list, and so does not affect the verdict.
     pub allowed: bool,
     /// Why it is only information, if it is.
-    pub informs: Option<Informs>,
+    pub informs: Option<InformationalReason>,
 }
 
 impl Judged {
     /// Whether it is to be shown as this recipe found it, and not as an earlier one did.
     fn says_more_than(&self, earlier: &Self) -> bool {
-        let decides_now = earlier.informs == Some(Informs::Scattered) && self.informs.is_none();
+        let decides_now =
+            earlier.informs == Some(InformationalReason::Scattered) && self.informs.is_none();
         decides_now || (earlier.score.common == 0 && self.score.common > 0)
     }
 
@@ -146,7 +147,7 @@ impl Judged {
     pub fn covers(&self) -> bool {
         let could_decide = matches!(
             self.informs,
-            None | Some(Informs::Scattered | Informs::TooLittle)
+            None | Some(InformationalReason::Scattered | InformationalReason::TooLittle)
         );
         could_decide && !self.allowed && self.rights.forbids()
     }
@@ -185,7 +186,7 @@ impl Judgements {
         let informs = match meets {
             _ if identical => informs,
             Meets::No => return,
-            Meets::Scattered => informs.or(Some(Informs::Scattered)),
+            Meets::Scattered => informs.or(Some(InformationalReason::Scattered)),
             Meets::Yes => informs,
         };
         if outline.standing.disabled_at.is_some() {
@@ -237,7 +238,7 @@ struct Candidate {
     promise: f64,
     outline: Outline,
     identical: bool,
-    informs: Option<Informs>,
+    informs: Option<InformationalReason>,
     /// Its rights on the day of the question.
     rights: Rights,
 }
@@ -424,8 +425,12 @@ pub struct Ranked {
 #[must_use]
 pub fn rank(mut matches: Vec<Judged>) -> Ranked {
     fn order(a: &Judged, b: &Judged) -> Ordering {
-        let by_informs =
-            |of: &Judged| (of.informs.is_some(), of.informs == Some(Informs::Reworded));
+        let by_informs = |of: &Judged| {
+            (
+                of.informs.is_some(),
+                of.informs == Some(InformationalReason::Reworded),
+            )
+        };
         let informs = by_informs(a).cmp(&by_informs(b));
         let identical = b.identical.cmp(&a.identical);
         let common = b.score.common.cmp(&a.score.common);
@@ -491,7 +496,7 @@ impl Ranked {
     #[must_use]
     pub fn reworded(&self) -> usize {
         let informing = &self.matches[self.total()..];
-        let is_other = |found: &Judged| found.informs != Some(Informs::Reworded);
+        let is_other = |found: &Judged| found.informs != Some(InformationalReason::Reworded);
         informing.len() - informing.partition_point(is_other)
     }
 

@@ -286,7 +286,7 @@ proptest! {
             is_left_out: &|number, _| except == Some(number.0 as usize),
             day: DAY,
             is_allowed: &|book| allowed.contains(&BookKey { library: book.library.clone(), id: book.id.clone() }),
-            informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(Informs::UntrustedLibrary),
+            informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(InformationalReason::UntrustedLibrary),
             informing: Limits::NONE.informing,
         };
         let candidates = candidates(&reader, &question).unwrap();
@@ -571,7 +571,7 @@ fn a_flood_that_only_informs_changes_nothing() {
             is_left_out: &|_, _| false,
             day: DAY,
             is_allowed: &|_| false,
-            informs: &|book| is_flood(book.id.as_str()).then_some(Informs::Quarantined),
+            informs: &|book| is_flood(book.id.as_str()).then_some(InformationalReason::Quarantined),
             informing: Limits::NONE.informing,
         };
         let tally = candidates(&reader, &question).unwrap();

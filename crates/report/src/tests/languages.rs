@@ -5,7 +5,7 @@ use lapidary_gems::Trick;
 use super::{disguised, example, found, hidden_in_all_ways, page, printed_in, report};
 use crate::{Checked, Outcome, PageTexts, Summary, html_index, print_comparison, summary};
 use lapidary_catalogue::api::{Disguise, Match, Report};
-use lapidary_checking::{Informs, Reason, Relation};
+use lapidary_checking::{InformationalReason, Reason, Relation};
 use lapidary_language::Language::{English, Russian};
 use lapidary_store::Rights;
 
@@ -32,7 +32,8 @@ fn full() -> Report {
     ) = (Some(1.0), 1, true);
     (report.matches[2].e_value, report.matches[2].book.title) = (Some(1.7), None);
     report.matches[3].spans[0].query.bytes = None;
-    (report.informational, report.matches[3].informational) = (3, Some(Informs::UntrustedLibrary));
+    (report.informational, report.matches[3].informational) =
+        (3, Some(InformationalReason::UntrustedLibrary));
     for (found, relation) in report.matches.iter_mut().zip([
         Relation::SameText,
         Relation::PartOfBook,
