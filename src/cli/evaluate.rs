@@ -45,7 +45,7 @@ pub(super) struct EvaluateArgs {
     recipes: Vec<String>,
     #[command(flatten)]
     lexicon: LexiconArgument,
-    /// Attacks to apply, separated by commas [default: all but informed and informed-fine]
+    /// Attacks to apply, separated by commas [default: all but those that are measured only if named]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     attacks: Vec<String>,
     /// Seed for the random choices
@@ -195,7 +195,7 @@ impl EvaluateArgs {
 
     fn attacks(&self) -> Result<Vec<&'static Attack>, Failure> {
         if self.attacks.is_empty() {
-            return Ok(ATTACKS.iter().filter(|attack| !attack.informed).collect());
+            return Ok(ATTACKS.iter().filter(|attack| !attack.by_name).collect());
         }
         self.attacks
             .iter()

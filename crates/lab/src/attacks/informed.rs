@@ -51,6 +51,22 @@ fn spoilt(text: &str, places: &[Place], random: &mut Random) -> String {
     copy
 }
 
+/// Replaces every fourteenth consonant. A gem has fifteen.
+pub(super) fn fourteenth(scene: &mut AttackScene<'_>) -> String {
+    let mut consonants = 0_u32;
+    let mut copy = String::with_capacity(scene.text.len());
+    for letter in scene.text.chars() {
+        let is_consonant = letter.is_lowercase() && sound(letter).len() == 1;
+        consonants += u32::from(is_consonant);
+        copy.push(if is_consonant && consonants.is_multiple_of(14) {
+            other(letter, &mut scene.random)
+        } else {
+            letter
+        });
+    }
+    copy
+}
+
 fn sound(letter: char) -> String {
     Recipe::hardened().fold(letter.encode_utf8(&mut [0; 4]))
 }

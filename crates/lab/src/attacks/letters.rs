@@ -1,6 +1,7 @@
 //! Attacks on single letters.
 
 use super::AttackScene;
+use super::script::is_cyrillic;
 use lapidary_common::random::Random;
 
 const LATIN: &[char] = &[
@@ -93,6 +94,41 @@ pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64) -> String {
             }
         })
         .collect()
+}
+
+/// Replaces one consonant by another everywhere.
+pub(super) fn substituted(scene: &mut AttackScene<'_>) -> String {
+    const LATIN: &[char] = &[
+        'b', 'c', 'd', 'f', 'g', 'k', 'l', 'm', 'n', 'p', 'r', 's', 't', 'v',
+    ];
+    const CYRILLIC: &[char] = &[
+        'б', 'в', 'г', 'д', 'ж', 'з', 'к', 'л', 'м', 'н', 'п', 'р', 'с', 'т',
+    ];
+    let is_cyrillic = is_cyrillic(scene.text);
+    let mut consonants = if is_cyrillic { CYRILLIC } else { LATIN }.to_vec();
+    scene.random.shuffle(&mut consonants);
+    scene
+        .text
+        .replace(consonants[0], consonants[1].encode_utf8(&mut [0; 4]))
+}
+
+/// Writes letters as others of the same shape.
+pub(super) fn shaped(scene: &mut AttackScene<'_>) -> String {
+    let mut copy = String::with_capacity(scene.text.len());
+    for letter in scene.text.chars() {
+        let mut same = [0; 4];
+        let as_this = match letter {
+            'm' => "rn",
+            'd' => "cl",
+            'w' => "vv",
+            'l' => scene.random.pick(&["1", "|"]).unwrap_or_default(),
+            'r' => "ɾ",
+            's' => "ſ",
+            _ => letter.encode_utf8(&mut same),
+        };
+        copy.push_str(as_this);
+    }
+    copy
 }
 
 /// A random letter of the same alphabet and case.

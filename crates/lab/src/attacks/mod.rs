@@ -28,8 +28,8 @@ pub struct Attack {
     pub whole: bool,
     /// Whether the book in the index is disguised and the copy is unchanged.
     pub mirrored: bool,
-    /// Whether it is made by someone who knows a public recipe, which then finds nothing. Measured only if it is named.
-    pub informed: bool,
+    /// Whether it is measured only if it is named.
+    pub by_name: bool,
     apply: fn(&mut AttackScene<'_>, f64) -> String,
 }
 
@@ -77,11 +77,54 @@ pub const ATTACKS: &[Attack] = &[
         words::replaced,
     ),
     attack(
+        "reworded",
+        "many words replaced by other words of the book",
+        &[0.2, 0.3],
+        words::replaced,
+    )
+    .by_name(),
+    attack(
+        "scrambled",
+        "words with their inner letters in random order",
+        &[],
+        |scene, _| words::scrambled(scene),
+    )
+    .by_name(),
+    attack(
+        "doubled",
+        "words with each letter twice",
+        &[0.1, 1.0],
+        words::doubled,
+    )
+    .by_name(),
+    attack(
+        "substituted",
+        "one consonant replaced by another everywhere",
+        &[],
+        |scene, _| letters::substituted(scene),
+    )
+    .by_name(),
+    attack(
+        "shapes",
+        "`rn` for `m`, `cl` for `d`, `vv` for `w`, `1` or `|` for `l`, `ɾ` for `r`, `ſ` for `s`",
+        &[],
+        |scene, _| letters::shaped(scene),
+    )
+    .of(Alphabet::Latin)
+    .by_name(),
+    attack(
         "zero-width",
         "an invisible character in long words",
         &[0.05, 0.5, 1.0],
         words::zero_width,
     ),
+    attack(
+        "thin-blanks",
+        "a thin blank in long words",
+        &[0.05, 0.5, 1.0],
+        words::thin_blanks,
+    )
+    .by_name(),
     attack(
         "look-alikes",
         "letters replaced by look-alikes of the other script",
@@ -121,6 +164,30 @@ pub const ATTACKS: &[Attack] = &[
         script::circled,
     )
     .of(Alphabet::Latin),
+    attack(
+        "flags",
+        "words in regional indicators, the letters of flags",
+        &[0.1, 1.0],
+        script::flags,
+    )
+    .of(Alphabet::Latin)
+    .by_name(),
+    attack(
+        "superscript",
+        "words in superscript letters",
+        &[0.1, 1.0],
+        |scene, share| script::swapped(scene, share, script::SUPERSCRIPT),
+    )
+    .of(Alphabet::Latin)
+    .by_name(),
+    attack(
+        "accented",
+        "words with an accent on each letter",
+        &[0.1, 1.0],
+        |scene, share| script::swapped(scene, share, script::ACCENTED),
+    )
+    .of(Alphabet::Latin)
+    .by_name(),
     attack(
         "marks",
         "combining marks on letters",
@@ -163,6 +230,41 @@ pub const ATTACKS: &[Attack] = &[
         &[0.1, 0.5, 1.0],
         |scene, share| script::replaced(scene, share, script::OTHER_TWINS),
     ),
+    attack(
+        "all-look-alikes",
+        "letters replaced by any that Unicode lists as confusable with them",
+        &[0.1, 0.5, 1.0],
+        script::confused,
+    )
+    .by_name(),
+    attack("lisu", "text in Lisu letters", &[], |scene, _| {
+        script::lisu(scene)
+    })
+    .of(Alphabet::Latin)
+    .by_name(),
+    attack(
+        "coptic",
+        "letters replaced by Coptic look-alikes",
+        &[],
+        |scene, share| script::swapped(scene, share, script::COPTIC),
+    )
+    .of(Alphabet::Latin)
+    .by_name(),
+    attack(
+        "volapuk",
+        "Cyrillic text in ASCII characters that look like it",
+        &[],
+        |scene, _| script::volapuk(scene.text),
+    )
+    .of(Alphabet::Cyrillic)
+    .by_name(),
+    attack(
+        "keyboard",
+        "text typed in the other layout of a Russian keyboard",
+        &[],
+        |scene, _| script::retyped(scene.text),
+    )
+    .by_name(),
     attack(
         "upside-down",
         "text in letters that stand on their heads",
@@ -220,19 +322,33 @@ pub const ATTACKS: &[Attack] = &[
         parts::advertised,
     ),
     attack(
+        "every-second",
+        "every second sentence left out",
+        &[],
+        |scene, _| parts::every_second(scene.text),
+    )
+    .by_name(),
+    attack(
         "informed",
         "a consonant replaced in each gem of `hardened`",
         &[],
         |scene, _| informed::without_gems(scene, &Recipe::hardened()),
     )
-    .informed(),
+    .by_name(),
     attack(
         "informed-fine",
         "a consonant replaced in each gem of `hardened-fine`",
         &[],
         |scene, _| informed::without_gems(scene, &Recipe::hardened_fine()),
     )
-    .informed(),
+    .by_name(),
+    attack(
+        "fourteenth",
+        "every fourteenth consonant replaced, so that one is in each gem",
+        &[],
+        |scene, _| informed::fourteenth(scene),
+    )
+    .by_name(),
     whole("shuffled", "paragraphs in random order", &[], |scene, _| {
         parts::shuffled(scene)
     }),
@@ -269,7 +385,7 @@ const fn attack(
         alphabet: Alphabet::Any,
         whole: false,
         mirrored: false,
-        informed: false,
+        by_name: false,
         apply,
     }
 }
@@ -287,9 +403,9 @@ const fn whole(
 }
 
 impl Attack {
-    const fn informed(self) -> Self {
+    const fn by_name(self) -> Self {
         Self {
-            informed: true,
+            by_name: true,
             ..self
         }
     }
@@ -464,6 +580,18 @@ mod tests {
             ("romanised-and-back", "Щука, Юла и чиж", None),
             ("romanised-and-back", "объезд эха", Some("обезд еха")),
             ("upper-case", "Straße", Some("STRASSE")),
+            ("thin-blanks", "short", None),
+            ("doubled", "Gem or two", Some("GGeemm oorr ttwwoo")),
+            ("shapes", "mid weeds", Some("rnicl vveeclſ")),
+            ("flags", "Gem", Some("🇬🇪🇲")),
+            ("superscript", "gem", Some("ᵍᵉᵐ")),
+            ("accented", "gem", Some("ǵéḿ")),
+            ("lisu", "gem", Some("ꓖꓰꓟ")),
+            ("coptic", "gem", Some("gⲉⲙ")),
+            ("volapuk", "Жил-был ёж", Some("}|{uJI-6bIJI e}|{")),
+            ("keyboard", "Люблю, gem", Some("K.,k.? gem")),
+            ("keyboard", "Gem.", Some("Пуью")),
+            ("every-second", "One. Two. Three.", Some("One. Three.")),
             ("glued", "this", Some("first other\n\nthis\n\nsecond other")),
         ];
         for (name, text, expected) in table {

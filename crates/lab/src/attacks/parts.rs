@@ -33,6 +33,10 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
+pub(super) fn every_second(text: &str) -> String {
+    sentences(text).into_iter().step_by(2).collect()
+}
+
 pub(super) fn advertised(scene: &mut AttackScene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(scene.text.len() * 5 / 4);
     for sentence in sentences(scene.text) {

@@ -1,6 +1,9 @@
 //! Attacks that use other scripts and other forms of letters.
 
+use std::sync::LazyLock;
+
 use hashbrown::HashMap;
+use unicode_security::confusable_detection::skeleton;
 
 use super::{AttackScene, map_words};
 
@@ -87,6 +90,62 @@ const UPSIDE_DOWN: [&str; 2] = [
     "abcdefghijklmnopqrstuvwxyz.,'!?",
     "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz˙',¡¿",
 ];
+/// Latin letters, and superscript ones.
+pub(super) const SUPERSCRIPT: [&str; 2] =
+    ["abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"];
+/// Latin letters, and the same with accents.
+pub(super) const ACCENTED: [&str; 2] = ["abcdefghijklmnoprstuvwxyz", "áḃćḋéḟǵḣíĵḱĺḿńóṕŕśťúṽẃẋýź"];
+/// Latin letters, and Coptic ones that look the same.
+pub(super) const COPTIC: [&str; 2] = [
+    "ABCEHIKMNOPTXYabcehikmnoprtxyw",
+    "ⲀⲂⲤⲈⲎⲒⲔⲘⲚⲞⲢⲦⲬⲨⲁⲃⲥⲉⲏⲓⲕⲙⲛⲟⲣⲅⲧⲭⲩⲱ",
+];
+/// Latin capitals, and the Lisu letters that look the same.
+const LISU: [&str; 2] = ["ABCDEFGHIJKLMNOPRSTUVWXYZ", "ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ"];
+/// The keys of a Russian keyboard, in its Latin layout and in its Cyrillic one.
+const KEYS: [&str; 2] = [
+    "`qwertyuiop[]asdfghjkl;'zxcvbnm,./~QWERTYUIOP{}ASDFGHJKL:\"ZXCVBNM<>?",
+    "ёйцукенгшщзхъфывапролджэячсмитьбю.ЁЙЦУКЕНГШЩЗХЪФЫВАПРОЛДЖЭЯЧСМИТЬБЮ,",
+];
+/// Cyrillic letters in ASCII characters that look like them.
+const VOLAPUK: &[(char, &str)] = &[
+    ('а', "a"),
+    ('б', "6"),
+    ('в', "B"),
+    ('г', "r"),
+    ('д', "g"),
+    ('е', "e"),
+    ('ё', "e"),
+    ('ж', "}|{"),
+    ('з', "3"),
+    ('и', "u"),
+    ('й', "u"),
+    ('к', "K"),
+    ('л', "JI"),
+    ('м', "M"),
+    ('н', "H"),
+    ('о', "o"),
+    ('п', "n"),
+    ('р', "p"),
+    ('с', "c"),
+    ('т', "T"),
+    ('у', "y"),
+    ('ф', "qp"),
+    ('х', "x"),
+    ('ц', "LL"),
+    ('ч', "4"),
+    ('ш', "LLI"),
+    ('щ', "LLL"),
+    ('ъ', "'b"),
+    ('ы', "bI"),
+    ('ь', "b"),
+    ('э', "-)"),
+    ('ю', "IO"),
+    ('я', "9"),
+    ('і', "i"),
+    ('ї', "i"),
+    ('є', "e"),
+];
 /// Common romanisation of Cyrillic letters. Longer ones come first, so that the conversion back tries them first.
 const ROMAN: &[(char, &str)] = &[
     ('щ', "shch"),
@@ -157,12 +216,83 @@ fn with_twins(
 
 /// In lower case, because few capitals have a form upside down.
 pub(super) fn upside_down(text: &str) -> String {
-    let [upright, turned] = UPSIDE_DOWN.map(|letters| letters.chars());
-    let turn: HashMap<char, char> = upright.zip(turned).collect();
-    text.chars()
-        .flat_map(char::to_lowercase)
-        .map(|c| turn.get(&c).copied().unwrap_or(c))
-        .collect()
+    with(&text.to_lowercase(), UPSIDE_DOWN)
+}
+
+/// The text with the second characters in place of the first ones.
+fn with(text: &str, [from, to]: [&str; 2]) -> String {
+    let by: HashMap<char, char> = from.chars().zip(to.chars()).collect();
+    let replaced = text.chars().map(|c| by.get(&c).copied().unwrap_or(c));
+    replaced.collect()
+}
+
+/// Writes this share of the words with the second characters in place of the first ones.
+pub(super) fn swapped(scene: &mut AttackScene<'_>, share: f64, twins: [&str; 2]) -> String {
+    let random = &mut scene.random;
+    map_words(scene.text, |word, copy| {
+        if random.happens(share) {
+            copy.push_str(&with(word, twins));
+        } else {
+            copy.push_str(word);
+        }
+    })
+}
+
+/// In capitals, because Lisu has only these.
+pub(super) fn lisu(scene: &AttackScene<'_>) -> String {
+    with(&scene.text.to_uppercase(), LISU)
+}
+
+/// Writes each letter with the same key in the other layout.
+pub(super) fn retyped(text: &str) -> String {
+    let [latin, cyrillic] = KEYS;
+    let from_cyrillic = is_cyrillic(text);
+    with(
+        text,
+        if from_cyrillic {
+            [cyrillic, latin]
+        } else {
+            KEYS
+        },
+    )
+}
+
+pub(super) fn volapuk(text: &str) -> String {
+    let mut copy = String::with_capacity(text.len());
+    for c in text.chars() {
+        let lower = c.to_lowercase().next().unwrap_or(c);
+        match VOLAPUK.iter().find(|(letter, _)| *letter == lower) {
+            Some((_, shape)) => copy.push_str(shape),
+            None => copy.push(c),
+        }
+    }
+    copy
+}
+
+/// Letters by what they look like, as Unicode lists it (UTS #39).
+static CONFUSABLES: LazyLock<HashMap<String, Vec<char>>> = LazyLock::new(|| {
+    let mut alike: HashMap<String, Vec<char>> = HashMap::new();
+    for c in ('\0'..='\u{1ffff}').filter(|c| c.is_alphabetic()) {
+        alike.entry(skeleton_of(c)).or_default().push(c);
+    }
+    alike
+});
+
+fn skeleton_of(c: char) -> String {
+    skeleton(c.encode_utf8(&mut [0; 4])).collect()
+}
+
+/// Replaces this share of the letters by any that look the same.
+pub(super) fn confused(scene: &mut AttackScene<'_>, share: f64) -> String {
+    let random = &mut scene.random;
+    let mut copy = String::with_capacity(2 * scene.text.len());
+    for c in scene.text.chars() {
+        let is_replaced = c.is_alphabetic() && random.happens(share);
+        let alike = is_replaced.then(|| CONFUSABLES.get(&skeleton_of(c)));
+        let other = alike.flatten().and_then(|alike| random.pick(alike));
+        copy.push(other.unwrap_or(c));
+    }
+    copy
 }
 
 /// The last line first, and in each the last letter.
@@ -220,6 +350,10 @@ pub(super) fn full_width(scene: &mut AttackScene<'_>, share: f64) -> String {
 
 pub(super) fn mathematical(scene: &mut AttackScene<'_>, share: f64) -> String {
     moved(scene, share, 0x1d400, 0x1d41a)
+}
+
+pub(super) fn flags(scene: &mut AttackScene<'_>, share: f64) -> String {
+    moved(scene, share, 0x1f1e6, 0x1f1e6)
 }
 
 pub(super) fn circled(scene: &mut AttackScene<'_>, share: f64) -> String {

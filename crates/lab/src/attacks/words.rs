@@ -1,5 +1,7 @@
 //! Attacks on words.
 
+use std::iter;
+
 use super::{AttackScene, map_words};
 
 /// The minimum number of letters of a long word.
@@ -29,6 +31,27 @@ pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64) -> String {
     map_words(scene.text, |word, copy| {
         let other = random.happens(share).then(|| random.pick(words)).flatten();
         copy.push_str(other.unwrap_or(word));
+    })
+}
+
+/// Puts the letters between the first and the last of each word into random order.
+pub(super) fn scrambled(scene: &mut AttackScene<'_>) -> String {
+    let random = &mut scene.random;
+    map_words(scene.text, |word, copy| {
+        let mut letters: Vec<char> = word.chars().collect();
+        if let [_, inner @ .., _] = letters.as_mut_slice() {
+            random.shuffle(inner);
+        }
+        copy.extend(letters);
+    })
+}
+
+/// Writes each letter of this share of the words twice.
+pub(super) fn doubled(scene: &mut AttackScene<'_>, share: f64) -> String {
+    let random = &mut scene.random;
+    map_words(scene.text, |word, copy| {
+        let times = if random.happens(share) { 2 } else { 1 };
+        copy.extend(word.chars().flat_map(|c| iter::repeat_n(c, times)));
     })
 }
 
@@ -62,6 +85,13 @@ pub(super) fn zero_width(scene: &mut AttackScene<'_>, share: f64) -> String {
     ];
     insert_into_long(scene, share, |random| {
         random.pick(&AS_TEXT).unwrap_or_default()
+    })
+}
+
+pub(super) fn thin_blanks(scene: &mut AttackScene<'_>, share: f64) -> String {
+    const BLANKS: [&str; 4] = ["\u{2009}", "\u{200a}", "\u{202f}", "\u{2006}"];
+    insert_into_long(scene, share, |random| {
+        random.pick(&BLANKS).unwrap_or_default()
     })
 }
 
