@@ -113,6 +113,7 @@ mod packed;
 mod recipe;
 mod rewriting;
 mod rule;
+mod sample;
 #[cfg(feature = "utoipa")]
 mod schema;
 mod secret;

@@ -19,22 +19,24 @@ mod constants;
 mod grams;
 mod postings;
 pub(crate) mod readings;
+mod respell;
 mod selection;
 mod sounds;
 mod symbols;
 #[cfg(test)]
 mod tests;
-mod undo;
+pub(crate) mod undo;
 
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::gem::{Place, PlacedGem, Probe};
+use super::gem::{Gem, Place, PlacedGem, Probe};
 use super::rule::Rule;
 use super::secret::Secret;
 use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
+use respell::respelled;
 use selection::Selection;
 use sounds::{Symbol, code_of};
 use symbols::symbols;
@@ -158,6 +160,14 @@ impl Hardened {
 
     pub(super) fn probes(&self, text: &str) -> Vec<Probe> {
         let undone = undone(text);
+        let probes = self.probes_of(&undone);
+        match respelled(&undone) {
+            Some(respelled) => of_both_spellings(probes, self.probes_of(&respelled)),
+            None => probes,
+        }
+    }
+
+    fn probes_of(&self, undone: &Undone<'_>) -> Vec<Probe> {
         let mut probes = Selection::new(self.window() / PROBES as u64, LEAST * PROBES);
         let mut kept = Selection::new(self.window(), 1);
         let mut grams = Grams::new(self.constants());
@@ -175,7 +185,7 @@ impl Hardened {
         let probes = probes.finish(grams.count()).into_iter();
         probes
             .map(|gram| Probe {
-                placed: self.gem(gram, &undone),
+                placed: self.gem(gram, undone),
                 kept: kept.contains(&gram.rank),
             })
             .collect()
@@ -234,4 +244,18 @@ impl Hardened {
             place: Some(undone.source(gram.first, gram.last)),
         }
     }
+}
+
+/// The probes of a query as it is, and of another spelling, whose gems the book is expected to have.
+fn of_both_spellings(as_it_is: Vec<Probe>, mut respelled: Vec<Probe>) -> Vec<Probe> {
+    let known: HashSet<Gem> = respelled.iter().map(|probe| probe.placed.gem).collect();
+    let others = as_it_is
+        .into_iter()
+        .filter(|probe| !known.contains(&probe.placed.gem));
+    respelled.extend(others.map(|probe| Probe {
+        kept: false,
+        ..probe
+    }));
+    respelled.sort_by_key(|probe| probe.placed.place.map(|place| place.start));
+    respelled
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::constants::PUBLIC;
 use super::grams::{Gram, Grams};
 use super::readings::{ReadingKind, Readings, Script, Votes};
+use super::respell::respelled;
 use super::selection::Selection;
 use super::sounds::{Symbol, code_of};
 use super::symbols::symbols;
@@ -179,6 +180,61 @@ fn a_word_of_look_alikes_takes_the_script_before_it() {
 }
 
 /// These gems were recorded when the recipe was created; any change here makes the gems in every index worthless.
+/// A copy in another spelling is looked up by the gems of the book.
+#[test]
+fn a_query_is_respelled() {
+    let russian = "Старый мельник запер дверь, взял фонарь и пошёл вдоль реки к далёкому городу, где жил его младший брат, большой любитель цирка и чая";
+    let english = "The old miller locked his door, took a lamp and walked along the river to a distant town, where his younger brother was fond of a warm bed";
+    let table = [
+        (
+            russian,
+            "Cnfhsq vtkmybr pfgth ldthm? dpzk ajyfhm b gji`k dljkm htrb r lfk`rjve ujhjle? ult ;bk tuj vkflibq ,hfn? ,jkmijq k.,bntkm wbhrf b xfz",
+        ),
+        (
+            english,
+            "Еру щдв ьшддук дщслув ршы вщщкб ещщл ф дфьз фтв цфдлув фдщтп еру кшмук ещ ф вшыефте ещцтб цруку ршы нщгтпук икщерук цфы ащтв ща ф цфкь иув",
+        ),
+        (
+            russian,
+            "cTapbIu MeJIbHuK 3anep gBepb, B39JI qpoHapb u noLLIeJI BgoJIb peKu K gaJIeKoMy ropogy, rge }|{uJI ero MJIagLLIuu 6paT, 6oJIbLLIou JIIO6uTeJIb LLupKa u 4a9",
+        ),
+        (
+            english,
+            "The o1cl rni|1er |ockecl his cloor, took a 1arnp ancl vva|kecl a1ong the river to a clistant tovvn, vvhere his younger brother vvas foncl of a vvarrn becl",
+        ),
+        (
+            english,
+            "ꓔꓧꓰ ꓳꓡꓓ ꓟꓲꓡꓡꓰꓣ ꓡꓳꓚꓗꓰꓓ ꓧꓲꓢ ꓓꓳꓳꓣ, ꓔꓳꓳꓗ ꓮ ꓡꓮꓟꓑ ꓮꓠꓓ ꓪꓮꓡꓗꓰꓓ ꓮꓡꓳꓠꓖ ꓔꓧꓰ ꓣꓲꓦꓰꓣ ꓔꓳ ꓮ ꓓꓲꓢꓔꓮꓠꓔ ꓔꓳꓪꓠ, ꓪꓧꓰꓣꓰ ꓧꓲꓢ ꓬꓳꓴꓠꓖꓰꓣ ꓐꓣꓳꓔꓧꓰꓣ ꓪꓮꓢ ꓝꓳꓠꓓ ꓳꓝ ꓮ ꓪꓮꓣꓟ ꓐꓰꓓ",
+        ),
+        (
+            english,
+            "Tһ℮ ဝⅼd ⅿiⅼⅼeг lဝck℮ԁ һıs ԁoဝг, 𝚝oဝ𝓀 ɑ lɑⅿp ɑnԁ wɑⅼk℮ԁ ɑⅼoոg 𝚝һe гiѵ℮r 𝚝o ɑ ԁıs𝚝ɑn𝚝 tဝԝn, wһ℮r℮ hıꜱ yဝuոgeг bгဝtһ℮r ԝaꜱ fဝոd ဝf ɑ ԝɑrⅿ b℮ԁ",
+        ),
+        (
+            russian,
+            "Стaрый мҽльниκ зaпеρ двҽрь, взял ф𐐬наρь u п𐐬шёл вд𐐬ль рҽκи κ дaлёκомỿ г𐐬р𐐬ду, гдҽ жuл ҽг𐐬 млaдшuй брaт, больш𐐬й любuтель цuрκa u чaя",
+        ),
+    ];
+    for (text, copy) in table {
+        let again = undone(copy);
+        let again = respelled(&again).expect("another spelling");
+        assert_eq!(fold(again.text()), fold(text), "{copy}");
+    }
+}
+
+#[test]
+fn ordinary_texts_have_one_spelling() {
+    let greek =
+        "Και το τραγούδι της ήταν όμορφο, όταν ο άνεμος περνούσε από το παλιό χωριό. ".repeat(9);
+    let polish =
+        "Chrząszcz brzmi w trzcinie, a jeż i ważka idą wzdłuż ścieżki do młyna. ".repeat(9);
+    let croatian =
+        "Stari mlinar je zaključao vrata i krenuo uz rijeku prema dalekom gradu, gdje živi njegov brat. ".repeat(9);
+    for text in [ENGLISH, RUSSIAN, &greek, &polish, &croatian] {
+        assert!(respelled(&undone(text)).is_none(), "{text}");
+    }
+}
+
 #[test]
 fn gems_are_what_they_were() {
     let recorded = include_str!("../../tests/golden/hardened.tsv");
@@ -528,6 +584,19 @@ proptest! {
     }
 
     /// With positions in the text, wherever it is changed.
+    /// Another spelling adds probes: nothing that is put into a copy takes those away that find the book.
+    #[test]
+    fn respelling_takes_no_probe_away(text in "([a-zа-я1|. ꓮ-ꓴaаoоjfщф]{1,9}|[A-Z][a-z][A-Z]3 ){0,200}") {
+        let hardened = Hardened::new(Density::Fine, None);
+        let as_it_is = hardened.probes_of(&undone(&text));
+        let all: HashSet<Gem> = hardened.probes(&text).iter().map(|probe| probe.placed.gem).collect();
+        prop_assert!(as_it_is.iter().all(|probe| all.contains(&probe.placed.gem)));
+        for Probe { placed, .. } in hardened.probes(&text) {
+            let place = placed.place.expect("a place");
+            prop_assert!(text.get(place.start as usize..place.end as usize).is_some());
+        }
+    }
+
     #[test]
     fn undone_disguises_have_places(text in "([a-c<>/&#;x0-9ǝɐ\u{202e}\u{202c}é .]|&#[0-9]{2,4};|<[a-z/]{1,3}>){0,300}") {
         for (_, Place { start, end }) in Hardened::folded(&text) {
@@ -580,6 +649,7 @@ proptest! {
 
     #[test]
     fn finer_gems_are_all_and_more(text in prose()) {
+        prop_assume!(respelled(&undone(&text)).is_none());
         let fine = gems(&text);
         prop_assert!(Recipe::hardened().gems(&text).iter().all(|gem| fine.contains(&gem.gem)));
         for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {

@@ -38,9 +38,7 @@ pub(super) fn undone(source: &str) -> Undone<'_> {
     }
     let mut seen = forward(text);
     if let Some(plain) = plain {
-        for (_, at) in &mut seen.anchors {
-            *at = plain.position(*at);
-        }
+        seen.trace_through(&plain);
     }
     Undone {
         source,
@@ -63,6 +61,26 @@ impl Undone<'_> {
         self.seen.as_ref().map_or(self.source, |seen| &seen.text)
     }
 
+    /// The same with these steps after it, each of which makes a text from the one before, or leaves it as it is. `None` if all
+    /// do.
+    pub(super) fn then(&self, steps: &[fn(&str) -> Option<UndoneText>]) -> Option<Self> {
+        let mut last: Option<UndoneText> = None;
+        for step in steps {
+            let before = last.as_ref().or(self.seen.as_ref());
+            let Some(mut seen) = step(before.map_or(self.source, |seen| &seen.text)) else {
+                continue;
+            };
+            if let Some(before) = before {
+                seen.trace_through(before);
+            }
+            last = Some(seen);
+        }
+        last.map(|seen| Self {
+            source: self.source,
+            seen: Some(seen),
+        })
+    }
+
     /// The place in the source, to the nearest characters, of a part of the text: from the letter that ends at `first` to
     /// the one that ends at `last`.
     pub(super) fn source(&self, first: u64, last: u64) -> Place {
@@ -83,14 +101,14 @@ impl Undone<'_> {
 }
 
 /// A text made from another one.
-struct UndoneText {
-    text: String,
+pub(super) struct UndoneText {
+    pub(super) text: String,
     /// Positions in this text and in the other, at most one for every [`STEP`] bytes of either.
     anchors: Vec<(usize, usize)>,
 }
 
 impl UndoneText {
-    fn new(length: usize) -> Self {
+    pub(super) fn new(length: usize) -> Self {
         Self {
             text: String::with_capacity(length),
             anchors: vec![(0, 0)],
@@ -107,9 +125,16 @@ impl UndoneText {
         }
     }
 
-    fn push_str(&mut self, part: &str, source: usize) {
+    pub(super) fn push_str(&mut self, part: &str, source: usize) {
         self.from(source);
         self.text.push_str(part);
+    }
+
+    /// Makes positions those in the text that its source was made from.
+    fn trace_through(&mut self, source: &Self) {
+        for (_, at) in &mut self.anchors {
+            *at = source.position(*at);
+        }
     }
 
     /// The position in the source.
@@ -151,7 +176,7 @@ fn without_markup(text: &str) -> UndoneText {
 }
 
 /// The end of the tag that begins here.
-fn tag(text: &str, at: usize) -> Option<usize> {
+pub(crate) fn tag(text: &str, at: usize) -> Option<usize> {
     let bytes = &text.as_bytes()[at..];
     let bytes = &bytes[..bytes.len().min(LONGEST_TAG)];
     let begins = match bytes {
@@ -164,7 +189,7 @@ fn tag(text: &str, at: usize) -> Option<usize> {
 }
 
 /// The end of the character reference that begins here, and the character, or one that reads like it.
-fn reference(text: &str, at: usize) -> Option<(usize, char)> {
+pub(crate) fn reference(text: &str, at: usize) -> Option<(usize, char)> {
     let rest = text.as_bytes()[at..].strip_prefix(b"&")?;
     // `&amp;` may stand for the first character of a reference.
     let escaped = rest
