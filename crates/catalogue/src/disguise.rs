@@ -21,6 +21,8 @@ pub(super) fn signs(text: &str, hidden: &HiddenWords) -> Option<Disguise> {
         letter_spaced: signs.count(Trick::LetterSpaced),
         digits: signs.count(Trick::Digits),
         hyphens: signs.count(Trick::Hyphens),
+        markup: signs.count(Trick::Markup),
+        misspelled: signs.count(Trick::Misspelled),
         examples: signs
             .examples()
             .map(|(trick, place)| example(text, trick, place))

@@ -101,6 +101,16 @@ hyphens = { $number } { $number ->
     [one] hyphen inside a word
    *[other] hyphens inside words
 }
+# $number (Number)
+markup = markup inside { $number } { $number ->
+    [one] word
+   *[other] words
+}
+# $number (Number)
+misspelled = { $number } { $number ->
+    [one] word with doubled or scrambled letters
+   *[other] words with doubled or scrambled letters
+}
 # $number (Number), $share (String), $ways (String)
 hidden_words = { $number } { $number ->
     [one] word
@@ -129,6 +139,8 @@ trick_marks = combining marks
 trick_letter_spaced = letter-spacing
 trick_digits = digits for letters
 trick_hyphens = hyphens inside words
+trick_markup = markup inside words
+trick_misspelled = doubled or scrambled letters
 
 ## A match
 

@@ -93,6 +93,15 @@ hyphens = { $number } { $number ->
     [few] дефиса внутри слов
    *[many] дефисов внутри слов
 }
+markup = разметка внутри { $number } { $number ->
+    [one] слова
+   *[other] слов
+}
+misspelled = { $number } { $number ->
+    [one] слово с удвоенными или переставленными буквами
+    [few] слова с удвоенными или переставленными буквами
+   *[many] слов с удвоенными или переставленными буквами
+}
 hidden_words = { $number } { $number ->
     [one] слово
     [few] слова
@@ -117,6 +126,8 @@ trick_marks = надстрочные и подстрочные знаки
 trick_letter_spaced = слова вразрядку
 trick_digits = цифры вместо букв
 trick_hyphens = дефисы внутри слов
+trick_markup = разметка внутри слов
+trick_misspelled = удвоенные или переставленные буквы
 
 ## Совпадение
 

@@ -87,6 +87,8 @@ fn number(signs: &Disguise, trick: Trick) -> Option<u64> {
         Trick::LetterSpaced => signs.letter_spaced,
         Trick::Digits => signs.digits,
         Trick::Hyphens => signs.hyphens,
+        Trick::Markup => signs.markup,
+        Trick::Misspelled => signs.misspelled,
     };
     (number > 0).then_some(number)
 }
@@ -99,6 +101,8 @@ fn said(language: Language, trick: Trick, number: u64) -> String {
         Trick::LetterSpaced => language.letter_spaced(number),
         Trick::Digits => language.digits(number),
         Trick::Hyphens => language.hyphens(number),
+        Trick::Markup => language.markup(number),
+        Trick::Misspelled => language.misspelled(number),
     }
 }
 
@@ -110,6 +114,8 @@ fn name(language: Language, trick: Trick) -> String {
         Trick::LetterSpaced => language.trick_letter_spaced(),
         Trick::Digits => language.trick_digits(),
         Trick::Hyphens => language.trick_hyphens(),
+        Trick::Markup => language.trick_markup(),
+        Trick::Misspelled => language.trick_misspelled(),
     }
 }
 

@@ -276,7 +276,7 @@ pub struct Disguise {
     pub disguised: bool,
     /// The share of words with any trick.
     pub share: f64,
-    /// Number of invisible characters inside words.
+    /// Number of invisible characters and thin blanks inside words.
     pub invisible: u64,
     /// Number of letters of another script inside words, and of symbols used as letters.
     pub look_alikes: u64,
@@ -288,6 +288,12 @@ pub struct Disguise {
     pub digits: u64,
     /// Number of hyphens inside words.
     pub hyphens: u64,
+    /// Number of words with tags or character references inside.
+    #[serde(default)]
+    pub markup: u64,
+    /// Number of words with each letter twice, or with the inner letters in another order.
+    #[serde(default)]
+    pub misspelled: u64,
     /// The first few words with each trick.
     pub examples: Vec<DisguisedWord>,
     /// Words of the file that its readers do not see. They were left out of the text.

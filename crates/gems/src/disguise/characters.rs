@@ -17,13 +17,15 @@ pub(super) enum CharacterClass {
     Greek,
     /// A letter or mark of any other alphabet.
     Foreign,
-    /// A symbol used as a Latin letter: full-width, mathematical, circled, small capital or turned.
+    /// A symbol used as a Latin letter: full-width, mathematical, circled, small capital, superscript, of a flag, or turned.
     Styled,
     /// Is a word by itself.
     Sign,
     Digit,
     Hyphen,
     Blank,
+    /// A blank that is hardly seen.
+    ThinBlank,
     Line,
     Mark,
     Invisible,
@@ -51,6 +53,7 @@ impl CharacterClass {
             ReadingKind::End | ReadingKind::Joint | ReadingKind::Digit => Self::End,
             ReadingKind::Sign => Self::Sign,
             ReadingKind::Hyphen => Self::Hyphen,
+            ReadingKind::Blank if is_thin(c) => Self::ThinBlank,
             ReadingKind::Blank => Self::Blank,
             ReadingKind::Line => Self::Line,
             ReadingKind::Letter if is_styled(c) => Self::Styled,
@@ -114,9 +117,12 @@ fn is_invisible(c: char) -> bool {
     CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-/// Not the flags of countries, nor symbols of a single letter.
+fn is_thin(c: char) -> bool {
+    matches!(c, '\u{2005}'..='\u{2006}' | '\u{2008}'..='\u{200a}' | '\u{202f}' | '\u{205f}')
+}
+
+/// Not the superscript letters of phonetics.
 fn is_styled(c: char) -> bool {
-    const TURNED: &str = "ɐɟɥᴉʞɯɹʇʍʎ";
     matches!(
         c,
         '\u{ff21}'..='\u{ff3a}'
@@ -126,5 +132,18 @@ fn is_styled(c: char) -> bool {
             | '\u{249c}'..='\u{24e9}'
             | '\u{1f110}'..='\u{1f189}'
             | '\u{1d00}'..='\u{1d22}'
-    ) || TURNED.contains(c)
+            | '\u{1d2c}'..='\u{1d6a}'
+            | '\u{2090}'..='\u{209c}'
+    ) || is_of_flag(c)
+        || is_turned(c)
+}
+
+/// Two of these make the flag of a country.
+pub(super) fn is_of_flag(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
+}
+
+/// Letters that stand on their heads, some of which are also letters of phonetics.
+pub(super) fn is_turned(c: char) -> bool {
+    matches!(c, 'ɐ' | 'ɟ' | 'ɥ' | 'ᴉ' | 'ʞ' | 'ɯ' | 'ɹ' | 'ʇ' | 'ʍ' | 'ʎ')
 }

@@ -8,25 +8,32 @@
 //!
 //! | trick | ordinary |
 //! |---|---|
-//! | invisible characters | soft hyphens, unless they set single letters apart; joiners in scripts that need them, and after `f` (`Auflage` without a ligature); whatever is not between two letters |
-//! | letters of another script | words wholly in one script; words of two letters (`kΩ`); Latin `i` and `j` in Cyrillic words (old spelling), Greek `β θ χ` in Latin words (phonetics); each part of a compound by itself (`IT-отдел`); fewer than three full-width, mathematical, circled, small or turned letters |
-//! | combining marks | accents that have a letter of their own; marks of stress, tone and length, and other marks of a language, on vowels; one of them on a consonant; all marks of other scripts |
+//! | invisible characters | thin blanks, unless one is between small letters of a word of which the others are not; soft hyphens, unless they set single letters apart; joiners in scripts that need them, and after `f` (`Auflage` without a ligature); whatever is not between two letters |
+//! | letters of another script | words wholly in one script; words of two letters (`kΩ`); Latin `i` and `j` in Cyrillic words (old spelling), Greek `β θ χ` in Latin words (phonetics); each part of a compound by itself (`IT-отдел`); fewer than three full-width, mathematical, circled, small or superscript letters; flags; turned letters of phonetics |
+//! | combining marks | accents that have a letter of their own; marks of stress, tone and length, and other marks of a language, on vowels; one of them on a consonant; a letter without an accent in the word; all marks of other scripts |
 //! | letter-spacing | fewer than four letters; capitals; one letter repeated |
 //! | digits | digits before a capital (`H2O`), or at the ends of a word (`1st`, `2-го`); `1` in Cyrillic words; a single digit in a word, as scanners misread letters, in up to 6 % of the words |
 //! | hyphens | compounds, and words broken at the ends of lines, in up to 12 % of the words |
+//! | markup | tags after words, and references to letters outside of ASCII, in up to 12 % of the words |
+//! | spelling | whatever is not each letter twice, or a frequent word with its inner letters in another order; anagrams of frequent words, unless they are more than those |
 //!
 //! A text is called disguised if the share of its words with a trick is greater than in any ordinary text, see
 //! [`Signs::is_disguised`].
 
 mod characters;
+mod markup;
 mod scan;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod word;
 
+use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
+use markup::{MarkedWord, marked_words};
 use scan::{Suspect, scan};
+use spelling::misspelled_words;
 use word::{SuspectWord, read, start_of_word};
 
 use self::characters::CharacterClass;
@@ -38,6 +45,10 @@ const EXAMPLES: usize = 3;
 const SPACED: u64 = 4;
 /// A text with fewer disguised words is not called disguised.
 const FEWEST: u64 = 5;
+/// A word has at most so many thin blanks; otherwise they are between words.
+const THIN: u64 = 2;
+/// With so many different words that have a digit inside, they are no codes.
+const CODES: usize = 100;
 /// Fewer words with what is ordinary up to a point are ordinary in the shortest text.
 const FEWEST_BEYOND: u64 = 20;
 
@@ -58,17 +69,23 @@ pub enum Trick {
     Digits,
     /// Hyphens.
     Hyphens,
+    /// Tags and character references inside words.
+    Markup,
+    /// Each letter twice, or the inner letters in another order.
+    Misspelled,
 }
 
 impl Trick {
     /// All tricks.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Invisible,
         Self::LookAlikes,
         Self::Marks,
         Self::LetterSpaced,
         Self::Digits,
         Self::Hyphens,
+        Self::Markup,
+        Self::Misspelled,
     ];
 
     /// The largest share of words with this trick in a text that is not called disguised.
@@ -77,7 +94,7 @@ impl Trick {
         match self {
             Self::Invisible => 0.005,
             // Digits are also in names such as `base64url`, and old German books space the letters of emphasised words.
-            Self::Digits | Self::LetterSpaced => 0.01,
+            Self::Digits | Self::LetterSpaced | Self::Markup | Self::Misspelled => 0.01,
             Self::LookAlikes | Self::Marks | Self::Hyphens => 0.02,
         }
     }
@@ -86,7 +103,7 @@ impl Trick {
     fn ordinary(self) -> f64 {
         match self {
             Self::Digits => 0.06,
-            Self::Hyphens => 0.12,
+            Self::Hyphens | Self::Markup => 0.12,
             _ => 0.0,
         }
     }
@@ -110,6 +127,10 @@ pub struct Signs {
     found: [TrickUses; Trick::ALL.len()],
     /// What is ordinary up to a point.
     ordinary: [TrickUses; Trick::ALL.len()],
+    /// Runs of words with thin blanks between them.
+    thinly_spaced: u64,
+    /// The different words with a digit, up to [`CODES`].
+    codes: HashSet<String>,
 }
 
 /// The uses of a trick.
@@ -150,7 +171,7 @@ impl Signs {
                 let start = start_of_word(text, read_to, at);
                 let word = read(text, start);
                 merged += word.runs.saturating_sub(1);
-                signs.add(&word, start);
+                signs.add(&word, start, &text[start..word.end]);
                 read_to = word.end.max(at + 1);
                 read_to = (read_to..=text.len())
                     .find(|at| text.is_char_boundary(*at))
@@ -166,38 +187,56 @@ impl Signs {
                 };
                 if spaced.is_trick {
                     merged += spaced.letters - 1;
-                    signs.affected += 1;
-                    signs.found[Trick::LetterSpaced as usize]
-                        .add(1, place(spaced.start, spaced.end));
+                }
+                if spaced.is_trick && !is_speaker(text, spaced.start) {
+                    let place = place(spaced.start, spaced.end);
+                    signs.use_of(Trick::LetterSpaced, 1, place, true);
                 }
             }
             _ => {}
+        });
+        marked_words(text, |MarkedWord { place, is_trick }| {
+            signs.use_of(Trick::Markup, 1, place, is_trick);
+        });
+        misspelled_words(text, |place| {
+            signs.use_of(Trick::Misspelled, 1, place, true);
         });
         signs.words = words.saturating_sub(merged);
         signs.finish();
         signs
     }
 
-    fn add(&mut self, word: &SuspectWord, start: usize) {
+    fn add(&mut self, word: &SuspectWord, start: usize, written: &str) {
         let place = place(start, word.end);
+        let is_thin = (1..=THIN).contains(&word.thin);
+        self.thinly_spaced += u64::from(word.thin > THIN);
+        if word.digits == 1 && self.codes.len() < CODES {
+            self.codes.insert(written.to_owned());
+        }
         let tricks = [
             (Trick::Invisible, word.invisible, true),
+            (Trick::Invisible, if is_thin { word.thin } else { 0 }, false),
             (Trick::LookAlikes, word.look_alikes, true),
             (Trick::Marks, word.marks, true),
             (Trick::Digits, word.digits, word.digits > 1),
             (Trick::Hyphens, word.hyphens, word.is_spelled),
         ];
-        let mut is_affected = false;
+        let before = self.affected;
         for (trick, count, counts) in tricks.into_iter().filter(|(_, count, _)| *count > 0) {
-            let found = if counts {
-                &mut self.found
-            } else {
-                &mut self.ordinary
-            };
-            found[trick as usize].add(count, place);
-            is_affected |= counts;
+            self.use_of(trick, count, place, counts);
         }
-        self.affected += u64::from(is_affected);
+        self.affected = self.affected.min(before + 1);
+    }
+
+    /// Takes a word with a trick, or with what is ordinary up to a point.
+    fn use_of(&mut self, trick: Trick, count: u64, place: Place, is_trick: bool) {
+        let found = if is_trick {
+            &mut self.found
+        } else {
+            &mut self.ordinary
+        };
+        found[trick as usize].add(count, place);
+        self.affected += u64::from(is_trick);
     }
 
     /// Counts what is beyond the ordinary.
@@ -205,6 +244,18 @@ impl Signs {
         for trick in Trick::ALL {
             let share = self.ordinary(trick);
             let ordinary = &mut self.ordinary[trick as usize];
+            let is_usual = match trick {
+                // Thin blanks are between the words.
+                Trick::Invisible => 10 * self.thinly_spaced > ordinary.words,
+                // The same few over and over, as in knitting patterns.
+                Trick::Digits => {
+                    self.codes.len() < CODES && 10 * self.codes.len() as u64 <= ordinary.words
+                }
+                _ => false,
+            };
+            if is_usual {
+                continue;
+            }
             if share > trick.ordinary() && ordinary.words >= FEWEST_BEYOND {
                 self.affected += ordinary.words;
                 self.found[trick as usize].add_all(ordinary);
@@ -269,6 +320,15 @@ fn place(start: usize, end: usize) -> Place {
         start: start as u64,
         end: end as u64,
     }
+}
+
+/// Whether a letter-spaced word is the name of who speaks in a play: it has a capital, and only letter-spaced words are before it
+/// in its line.
+fn is_speaker(text: &str, start: usize) -> bool {
+    let line = text[..start].rsplit('\n').next().unwrap_or_default();
+    let letters = line.chars().map(char::is_alphabetic);
+    let has_word = letters.clone().zip(letters.skip(1)).any(|(a, b)| a && b);
+    text[start..].starts_with(char::is_uppercase) && !has_word
 }
 
 /// Single letters with the same character between them.

@@ -4,6 +4,7 @@
 use wide::u8x16;
 
 use super::characters::CharacterClass;
+use super::word::is_inside_word;
 use crate::fold::bits::{BLOCK, Bits, bits, in_range, splat};
 
 /// Why a place needs a closer look.
@@ -23,6 +24,7 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(usize, Suspect)) -> u64 {
         words: 0,
         before: LastBlock::default(),
         soft: None,
+        accents: (0, 0),
     };
     let bytes = text.as_bytes();
     for (start, bytes) in (0..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
@@ -48,7 +50,12 @@ struct Scan<'a> {
     before: LastBlock,
     /// Where the last soft hyphen is.
     soft: Option<usize>,
+    /// Where the last Latin letters outside of ASCII end, and how many there are.
+    accents: (usize, u32),
 }
+
+/// A word with so many Latin letters outside of ASCII in a row is looked at.
+const ACCENTS: u32 = 3;
 
 /// The scripts that a word cannot mix.
 #[derive(Clone, Copy)]
@@ -221,7 +228,8 @@ impl Scan<'_> {
         };
         let class = CharacterClass::of(c);
         let after = block.here.following(self.before.letters);
-        let is_within = class.is_within() && after.all() >> place & 1 != 0;
+        let follows = after.all() >> place & 1 != 0;
+        let is_within = class.is_within() && follows;
         let script = match class {
             CharacterClass::Latin => Some(WordScript::Latin),
             CharacterClass::Cyrillic => Some(WordScript::Cyrillic),
@@ -240,12 +248,14 @@ impl Scan<'_> {
         }
         self.words += u64::from(class == CharacterClass::Sign);
         block.hyphen |= u64::from(class == CharacterClass::Hyphen) << place;
-        block.suspects |= u64::from(self.is_suspect(class, is_within, at)) << place;
+        let is_suspect =
+            self.is_suspect(class, follows, at) | self.is_accented(class, at, c.len_utf8());
+        block.suspects |= u64::from(is_suspect) << place;
     }
 
-    /// Whether a character calls for a closer look, whatever is around it.
+    /// Whether a character calls for a closer look, by what it is and whether it follows a letter.
     #[inline]
-    fn is_suspect(&mut self, class: CharacterClass, is_within: bool, at: usize) -> bool {
+    fn is_suspect(&mut self, class: CharacterClass, follows: bool, at: usize) -> bool {
         match class {
             // Ordinary, except if they set single letters apart.
             CharacterClass::SoftHyphen => self
@@ -253,8 +263,21 @@ impl Scan<'_> {
                 .replace(at)
                 .is_some_and(|last| matches!(at - last, 3 | 4)),
             CharacterClass::Styled | CharacterClass::Override => true,
-            CharacterClass::Mark | CharacterClass::Invisible => is_within,
+            CharacterClass::Mark | CharacterClass::Invisible => follows,
+            CharacterClass::ThinBlank => follows && is_inside_word(self.text, at),
             _ => false,
         }
+    }
+
+    /// Whether it is the last of some Latin letters outside of ASCII in a row.
+    #[inline]
+    fn is_accented(&mut self, class: CharacterClass, at: usize, length: usize) -> bool {
+        let (end, count) = self.accents;
+        let before = if end == at { count } else { 0 };
+        let is_letter = class == CharacterClass::Latin;
+        if is_letter || class.is_within() {
+            self.accents = (at + length, before + u32::from(is_letter));
+        }
+        is_letter && before + 1 == ACCENTS
     }
 }

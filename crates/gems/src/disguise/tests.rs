@@ -32,6 +32,13 @@ fn what_ordinary_texts_have_is_not_counted() {
         "phonetics: [ˈfaːtɐ], [ˈθɪŋ]; letters of Africa: ɓɔŋgɔ",
         "wide letters of Chinese texts: ＯＫ 宝物は一つの箱の中に",
         "a digit misread by a scanner: t0gether, c1ean, and m0re",
+        "knitting: k2tog, yo, *k1, p1; rep from * to end, sl1-k1-psso, (k2, p2) twice, m1l, m1r, ssk",
+        "chess: 1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O Nxe4 5. Qe7# 1-0, 1. е4 е5 2. Кf3 Кc6 3. Сb5 Лd1",
+        "phonetics: [ˈkʰɹɔːɹɪ], [ɹɐʃɯʌ], [ˈtʰekʷʰatʰ], ɥ and ʍ, [ɟʝʎɐ], [bəˈnɑːnə]",
+        "Church Slavonic: гдⷭ҇ь бг҃ъ и҆ сп҃се, ст҃ы́й, а҆́нг҃лъ, ѿ ѻ҆́тче, хрⷭ҇то́съ, мл҃твꙋ",
+        "thin blanks: Louis\u{202f}XIV, 10\u{202f}000, «\u{202f}oui\u{202f}», z.\u{2009}B.",
+        "flags: 🇩🇪🇫🇷🇮🇹; Roman numbers: xxii, ccxx; Vietnamese: Người Việt ở đường; Sanskrit: kṛṣṇaṭīkā",
+        "markup: <i>Hamlet</i>, A&amp;P, caf&#233;, x<y",
     ];
     for text in texts {
         let text = format!("{text} {}", "and other words ".repeat(50));
@@ -42,8 +49,16 @@ fn what_ordinary_texts_have_is_not_counted() {
 
 #[test]
 fn tricks_are_counted() {
-    let [invisible, look_alikes, marks, spaced, digits, hyphens] =
-        Trick::ALL.map(|trick| move |count: u64| (trick, count));
+    let [
+        invisible,
+        look_alikes,
+        marks,
+        spaced,
+        digits,
+        hyphens,
+        markup,
+        _,
+    ] = Trick::ALL.map(|trick| move |count: u64| (trick, count));
     let table = [
         ("tre\u{200b}as\u{2060}ure", invisible(2)),
         ("сун\u{200d}дук \u{200c}и ключ\u{feff}ик", invisible(2)),
@@ -54,7 +69,11 @@ fn tricks_are_counted() {
         ("trε\u{301}asure", look_alikes(1)),
         ("ｔｒｅａｓｕｒｅ", look_alikes(8)),
         ("𝐭𝐫𝐞𝐚𝐬𝐮𝐫𝐞 Ⓑⓞⓧ", look_alikes(11)),
-        ("ǝɹnsɐǝɹʇ", look_alikes(4)),
+        ("ǝɹnsɐǝɹʇ", look_alikes(6)),
+        ("ʇǝxʇ 🇬🇪🇲 ᵍᵉᵐ", look_alikes(9)),
+        ("ťŕéáśúŕé", marks(8)),
+        ("trea<b>sure", markup(1)),
+        ("t&#114;ea&#x73;ure", markup(1)),
         ("t\u{336}r\u{336}e\u{336}asure", marks(3)),
         ("кл\u{20dd}ад", marks(1)),
         ("t\u{301}r\u{308}f\u{304}d\u{302}", marks(3)),
@@ -74,7 +93,10 @@ fn tricks_are_counted() {
 
 #[test]
 fn digits_and_hyphens_are_ordinary_up_to_a_point() {
-    let text = |odd: &str, plain: usize| format!("{odd} {}", "treasure ".repeat(plain)).repeat(20);
+    let text = |odd: &str, plain: usize| {
+        let line = |letter| format!("{odd}{letter} {}", "treasure ".repeat(plain));
+        ('a'..='t').map(line).collect::<String>()
+    };
     for (odd, trick, ordinary, beyond) in [
         ("tr3asure", Trick::Digits, 20, 10),
         ("trea-sure", Trick::Hyphens, 9, 6),
@@ -101,6 +123,36 @@ fn digits_and_hyphens_are_ordinary_up_to_a_point() {
             "{odd}"
         );
     }
+}
+
+#[test]
+fn what_is_ordinary_in_every_line_is_no_disguise() {
+    let texts = [
+        "F a u s t. Es klopft? Herein! Wer will mich wieder plagen?\n\n  D e r  G e i s t. Ich bin's.\n",
+        "Row 3: k2tog, yo, k1, p2tog; k3tog, sl1-k1-psso, k2tog to the end, m1l.\n",
+        "12. Ng1f3 d7d5 13. e2e4 Bc8g4 14. h2h3 Bg4f3 15. Qd1f3, и белые выигрывают.\n",
+        "Гдⷭ҇ь бг҃ъ на́шъ, сп҃си́тель ми́ра, хрⷭ҇то́съ воскре́се и҆з̾ ме́ртвыхъ, а҆́нг҃льскїй соно́мъ.\n",
+        "[ˈkʰɹɔːɹɪ] or [ɹɐʃɯʌ], with [ɥ] and [ʍ]; the same in [ɟʝʎɐ] and [bəˈnɑːnə].\n",
+        "Réponds\u{202f}! Il a dit\u{202f}: «\u{202f}oui\u{202f}», à Louis\u{202f}XIV, le 5\u{202f}mai.\n",
+        "the\u{2009}words\u{2009}of\u{2009}a\u{2009}page\u{2009}with\u{2009}thin\u{2009}blanks, all\u{2009}of\u{2009}them.\n",
+    ];
+    for text in texts {
+        let signs = Signs::of(&text.repeat(100));
+        assert!(!signs.is_disguised(), "{text}: {signs:?}");
+    }
+}
+
+#[test]
+fn misspelled_words_are_counted_if_there_are_many() {
+    let plain = "There would be three of their ships behind the island, which could never return. ";
+    let scrambled =
+        "Trehe wulod be there of teihr spihs bnehid the inlsad, wchih cuold neevr ruretn. ";
+    let doubled = "tthheerree wwoouulldd bbee tthhrreeee of their ships. ";
+    let count = |text: &str| Signs::of(&text.repeat(20)).count(Trick::Misspelled);
+    assert_eq!([plain, scrambled, doubled].map(count), [0, 100, 80]);
+    // Few among many are ordinary.
+    let few = format!("{scrambled}{}", plain.repeat(20));
+    assert_eq!(count(&few), 0);
 }
 
 #[test]
@@ -144,7 +196,7 @@ fn naive(text: &str) -> Signs {
         {
             let word = read(text, at);
             words -= word.runs.saturating_sub(1);
-            signs.add(&word, at);
+            signs.add(&word, at, &text[at..word.end]);
             read_to = word.end;
         }
     }

@@ -2,13 +2,17 @@
 
 use unicode_normalization::char::{compose, decompose_canonical};
 
-use super::characters::CharacterClass;
+use super::characters::{CharacterClass, is_of_flag, is_turned};
 
 /// The fewest letters of a word with letters of two scripts, or with styled letters. Units of measurement (`kΩ`) and
 /// formulas have fewer.
 const LETTERS: u64 = 3;
 /// The fewest parts of a single letter, one after the other, that make a word spelled out. Hyphenated words have fewer.
 const PARTS: u32 = 3;
+/// The fewest letters of a word that may all have accents.
+const ACCENTED: u64 = 4;
+/// The most letters with marks of Church Slavonic in a word.
+const SLAVONIC: u64 = 3;
 /// The most consecutive digits that can stand for letters.
 const DIGITS: u64 = 3;
 /// The most blanks and line ends after a hyphen that belong to the word.
@@ -21,6 +25,8 @@ pub(super) struct SuspectWord {
     /// The number of runs of letters that it consists of.
     pub(super) runs: u64,
     pub(super) invisible: u64,
+    /// Thin blanks between small letters.
+    pub(super) thin: u64,
     pub(super) look_alikes: u64,
     pub(super) marks: u64,
     pub(super) digits: u64,
@@ -59,6 +65,7 @@ pub(super) fn read(text: &str, start: usize) -> SuspectWord {
             CharacterClass::Invisible => reader.invisible(c),
             CharacterClass::Override => reader.word.invisible += 1,
             CharacterClass::SoftHyphen => reader.soft.separator(),
+            CharacterClass::ThinBlank if is_inside_word(text, at) => reader.thin_blank(),
             CharacterClass::Hyphen if reader.last.is_some() && reader.digits == 0 => {
                 let Some(gap) = gap(&text[at + c.len_utf8()..]) else {
                     break;
@@ -76,12 +83,22 @@ pub(super) fn read(text: &str, start: usize) -> SuspectWord {
     reader.finish()
 }
 
+/// Whether a blank at this position is inside a word: behind several letters, and before several small ones.
+pub(super) fn is_inside_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().rev().take_while(|c| c.is_alphabetic());
+    let behind = text[at..].chars().skip(1).take_while(|c| c.is_lowercase());
+    before.take(2).count() == 2 && behind.take(2).count() == 2
+}
+
 /// How many blanks and line ends are between a hyphen and the rest of the word; `None` if this is no part of a word.
 fn gap(behind: &str) -> Option<usize> {
     let classes = behind.chars().take(GAP).map(CharacterClass::of);
-    let (at, class) = classes
-        .enumerate()
-        .find(|(_, class)| !matches!(class, CharacterClass::Blank | CharacterClass::Line))?;
+    let (at, class) = classes.enumerate().find(|(_, class)| {
+        !matches!(
+            class,
+            CharacterClass::Blank | CharacterClass::ThinBlank | CharacterClass::Line
+        )
+    })?;
     class.is_letter().then_some(at)
 }
 
@@ -132,6 +149,11 @@ struct Scripts {
     greek: u64,
     foreign: u64,
     styled: u64,
+    of_flags: u64,
+    /// Letters that stand on their heads, how many of these exist only so, and how many are certainly not phonetic.
+    turned: u64,
+    only_turned: u64,
+    unphonetic: u64,
     /// Latin letters that are usual in Cyrillic words: old Russian texts have `i` for `і`, texts of the Caucasus `I`.
     usual_in_cyrillic: u64,
     /// Greek letters that are usual in Latin words: those of the phonetic alphabet.
@@ -144,9 +166,13 @@ impl Scripts {
             CharacterClass::Latin => self.latin += 1,
             CharacterClass::Cyrillic => self.cyrillic += 1,
             CharacterClass::Greek => self.greek += 1,
+            CharacterClass::Styled if is_of_flag(c) => self.of_flags += 1,
+            CharacterClass::Styled if is_turned(c) => self.only_turned += 1,
             CharacterClass::Styled => self.styled += 1,
             _ => self.foreign += 1,
         }
+        self.turned += u64::from(is_turned(c) || matches!(c, 'ǝ' | 'ɔ' | 'ƃ' | 'ʌ' | 'ɾ'));
+        self.unphonetic += u64::from(matches!(c, 'ǝ' | 'ƃ' | 'ᴉ' | 'ʞ' | 'ʇ'));
         self.usual_in_cyrillic += u64::from(matches!(c, 'i' | 'I' | 'ï' | 'Ï' | 'j' | 'J'));
         self.usual_in_latin += u64::from(matches!(c, 'β' | 'θ' | 'χ'));
     }
@@ -159,11 +185,15 @@ impl Scripts {
             greek,
             foreign,
             styled,
+            of_flags,
+            turned,
+            only_turned,
+            unphonetic,
             usual_in_cyrillic,
             usual_in_latin,
         } = self;
         let of_scripts = latin + cyrillic + greek + foreign;
-        if of_scripts + styled < LETTERS {
+        if of_scripts + styled + of_flags + only_turned < LETTERS {
             return 0;
         }
         let own = latin.max(cyrillic).max(greek).max(foreign);
@@ -173,7 +203,18 @@ impl Scripts {
             _ => 0,
         };
         let styled = if styled < LETTERS { 0 } else { styled };
-        (of_scripts - own).saturating_sub(usual) + styled
+        // Flags have two letters each.
+        let of_flags = if of_flags.is_multiple_of(2) {
+            0
+        } else {
+            of_flags
+        };
+        let turned = if turned > 1 && only_turned.min(unphonetic) > 0 {
+            turned
+        } else {
+            0
+        };
+        (of_scripts - own).saturating_sub(usual) + styled + of_flags + turned
     }
 }
 
@@ -186,8 +227,13 @@ struct WordReader {
     /// The class of the last letter of the part, and the letter with the marks that belong to it.
     last: Option<CharacterClass>,
     base: Option<char>,
+    /// How many letters there are, and how many with an accent in one character.
+    letters: u64,
+    accented: u64,
     /// Marks on consonants that no language has a letter for.
     unusual: u64,
+    /// Marks of Church Slavonic.
+    slavonic: u64,
     /// Invisible characters since the last letter.
     unseen: u64,
     /// Digits since the last letter, and those of them that can stand for a letter.
@@ -207,6 +253,8 @@ impl WordReader {
             self.word.invisible += self.unseen;
         }
         (self.digits, self.as_letters, self.unseen) = (0, 0, 0);
+        self.letters += 1;
+        self.accented += u64::from(class == CharacterClass::Latin && plain(c) != c);
         self.soft.letter(c);
         self.hyphens.letter(c);
         self.scripts.add(class, c);
@@ -219,6 +267,13 @@ impl WordReader {
         let is_usual = c == '1' && self.last == Some(CharacterClass::Cyrillic);
         self.as_letters += u64::from(self.last.is_some() && !is_usual);
         self.base = None;
+    }
+
+    fn thin_blank(&mut self) {
+        self.word.thin += 1;
+        self.word.runs += 1;
+        self.hyphens.end();
+        self.soft.end();
     }
 
     fn invisible(&mut self, c: char) {
@@ -237,6 +292,9 @@ impl WordReader {
         }
         if let Some(both) = compose(base, mark) {
             self.base = Some(both);
+        } else if is_slavonic(mark) && class == CharacterClass::Cyrillic {
+            self.slavonic += 1;
+            self.word.marks += u64::from(self.slavonic > SLAVONIC);
         } else if !is_usual(mark) {
             self.word.marks += 1;
         } else if !is_vowel(base) {
@@ -272,14 +330,25 @@ impl WordReader {
         } else {
             0
         };
+        if self.letters >= ACCENTED && self.accented == self.letters {
+            self.word.marks += self.accented;
+        }
         self.word.hyphens = self.hyphens.separators;
         self.word.is_spelled = self.hyphens.is_spelled;
         self.word
     }
 }
 
-/// Marks that languages put on letters although Unicode has no such letter: stress and tone, length, nasals, the small
-/// letters of old German and the titla of Church Slavonic.
+/// The titla of Church Slavonic, its letters above others, and its breathings.
+fn is_slavonic(mark: char) -> bool {
+    matches!(
+        mark,
+        '\u{483}'..='\u{487}' | '\u{33e}' | '\u{2de0}'..='\u{2dff}' | '\u{a66f}'..='\u{a67d}'
+    )
+}
+
+/// Marks that languages put on letters although Unicode has no such letter: stress and tone, length, nasals, and the small
+/// letters of old German.
 fn is_usual(mark: char) -> bool {
     matches!(
         mark,
@@ -294,22 +363,23 @@ fn is_usual(mark: char) -> bool {
             | '\u{32e}'
             | '\u{331}'
             | '\u{363}'..='\u{36f}'
-            | '\u{483}'..='\u{487}'
-            | '\u{2de0}'..='\u{2dff}'
-            | '\u{a66f}'..='\u{a67d}'
     )
 }
 
 fn is_vowel(letter: char) -> bool {
     const VOWELS: &str = "aeiouyæœøıаеёиоуыэюяіїєѣѵѡѧѫүұөәαεηιουω";
-    let mut plain = letter;
-    let mut is_first = true;
+    let plain = plain(letter).to_lowercase().next();
+    plain.is_some_and(|plain| VOWELS.contains(plain))
+}
+
+/// The letter without its marks.
+fn plain(letter: char) -> char {
+    if letter.is_ascii() {
+        return letter;
+    }
+    let mut plain = None;
     decompose_canonical(letter, |c| {
-        plain = if is_first { c } else { plain };
-        is_first = false;
+        plain.get_or_insert(c);
     });
-    plain
-        .to_lowercase()
-        .next()
-        .is_some_and(|plain| VOWELS.contains(plain))
+    plain.unwrap_or(letter)
 }

@@ -106,6 +106,11 @@ fn closed() -> impl Iterator<Item = (&'static str, &'static str)> {
         .filter_map(|line| line.split_once('\t'))
 }
 
+/// The words of closed classes in all languages.
+pub(crate) fn closed_words() -> impl Iterator<Item = &'static str> {
+    closed().flat_map(|(_, words)| words.split(' '))
+}
+
 /// Each word of a closed class, with the languages that have it: a bit for each, in the order of the list.
 static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
     let mut found = HashMap::new();

@@ -49,6 +49,8 @@ fn full() -> Report {
         letter_spaced: 2,
         digits: 5,
         hyphens: 11,
+        markup: 1,
+        misspelled: 3,
         ..disguised(vec![word])
     });
     report

@@ -174,6 +174,8 @@ fn disguised(examples: Vec<DisguisedWord>) -> Disguise {
         letter_spaced: 0,
         digits: 0,
         hyphens: 0,
+        markup: 0,
+        misspelled: 0,
         examples,
         hidden: None,
     }
