@@ -61,16 +61,23 @@ impl<'d, S: AsyncRead + AsyncWrite + 'static> Connection<'d, S> {
     /// If the connection breaks.
     pub(super) async fn run(mut self) -> io::Result<()> {
         let Ok(_place) = self.door.places.try_acquire() else {
-            return self.say("Too many connections. ERROR", b'\n').await;
+            self.say("Too many connections. ERROR", b'\n').await?;
+            return self.close().await;
         };
         while let Some(line) = self.next().await? {
             if self.answer(line).await? == Next::Close {
                 break;
             }
         }
+        self.close().await
+    }
+
+    /// A client that still sends could not read the last answer if the rest were not read.
+    async fn close(mut self) -> io::Result<()> {
         self.writer.shutdown().await?;
-        // A client that still sends could not read the last answer otherwise.
-        let _ = timeout(LINGER, self.reader.lock().await.discard()).await;
+        let mut reader = self.reader.lock().await;
+        let rest = timeout(LINGER, reader.discard());
+        select(pin!(rest), pin!(self.door.stopping.notified())).await;
         Ok(())
     }
 
