@@ -5,7 +5,7 @@ mod hostile;
 
 use crate::makers;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -260,11 +260,16 @@ fn hostile_clients_are_outlived() {
         publisher,
     ]
     .map(|arguments| key(&data, arguments));
-    let server = Server::start_with("--limit-time 4", &[], &data);
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let clamd = free.local_addr().expect("an address").to_string();
+    drop(free);
+    let options = format!("--limit-time 4 --clamd {clamd} --clamd-key check-0");
+    let server = Server::start_with(&options, &[], &data);
     let address = server.url.trim_start_matches("http://").to_owned();
     let (large, new_text) = (4 << 20, |seed| prose(seed, 2_000));
     let target = Target {
         address,
+        clamd,
         hostile,
         publisher,
         careless,

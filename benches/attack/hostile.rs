@@ -22,6 +22,8 @@ const HELD: Duration = Duration::from_secs(20);
 /// A server and the keys of its clients.
 pub struct Target {
     pub address: String,
+    /// Where it answers clients of `clamd`.
+    pub clamd: String,
     /// For each hostile client N, a key for checks and one that can ingest into the library `hostile-N`.
     pub hostile: Vec<[String; 2]>,
     /// A key that may ingest into the library `good`.
@@ -310,7 +312,7 @@ type Kind = (&'static str, fn(&Attacker<'_>) -> io::Result<String>);
 pub const KIND_COUNT: usize = KINDS.len();
 
 /// The kinds of hostile requests.
-const KINDS: [Kind; 23] = [
+const KINDS: [Kind; 26] = [
     ("objects in a line of a batch", |a| {
         a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.objects)
     }),
@@ -343,6 +345,11 @@ const KINDS: [Kind; 23] = [
     }),
     ("a ZIP bomb", |a| {
         a.checks("POST /v1/checks", ANY, &a.bodies.zip)
+    }),
+    ("a slow PDF for clamd", |a| a.scans(&a.bodies.pdf)),
+    ("a ZIP bomb for clamd", |a| a.scans(&a.bodies.zip)),
+    ("a chunk byte by byte for clamd", |a| {
+        a.hold_at(&a.target.clamd, "nINSTREAM\n\x03\0\0\0", " ")
     }),
     ("a long title", |a| {
         a.ingests(
@@ -527,9 +534,24 @@ impl Attacker<'_> {
         status(&mut stream)
     }
 
-    /// Sends a head and then the same part of a body every half second, and reads nothing for a while.
+    /// Sends a file as to `clamd`.
+    fn scans(&self, file: &[u8]) -> io::Result<String> {
+        let mut stream = connect(&self.target.clamd, PATIENCE)?;
+        let length = (file.len() as u32).to_be_bytes();
+        // A server that refuses early still answers.
+        let _ = stream.write_all(&[b"nINSTREAM\n", &length[..], file, &[0; 4]].concat());
+        let mut said = String::new();
+        stream.read_to_string(&mut said)?;
+        Ok(said.trim().to_owned())
+    }
+
     fn hold(&self, head: &str, body: &str) -> io::Result<String> {
-        let mut stream = connect(&self.target.address, PATIENCE)?;
+        self.hold_at(&self.target.address, head, body)
+    }
+
+    /// Sends a head and then the same part of a body every half second, and reads nothing for a while.
+    fn hold_at(&self, address: &str, head: &str, body: &str) -> io::Result<String> {
+        let mut stream = connect(address, PATIENCE)?;
         stream.write_all(head.as_bytes())?;
         let begun = Instant::now();
         while begun.elapsed() < HELD && !self.over.load(Ordering::Relaxed) {

@@ -101,12 +101,8 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let folder = TempDir::with_prefix_in("attack-", env!("CARGO_TARGET_TMPDIR"))?;
     let data = folder.path().join("catalogue");
-    let address = format!(
-        "127.0.0.1:{}",
-        TcpListener::bind("127.0.0.1:0")?.local_addr()?.port()
-    );
     eprintln!("making a catalogue of {BOOKS} books and the keys");
-    let target = prepare(&data, arguments, address)?;
+    let target = prepare(&data, arguments)?;
     let cgroup = Cgroup::new(arguments.memory);
     match &cgroup {
         Ok(_) => eprintln!(
@@ -115,7 +111,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         ),
         Err(error) => eprintln!("no cgroup ({error}): the memory of the server alone is looked at"),
     }
-    let mut server = start(&data, &target.address, cgroup.as_ref().ok())?;
+    let mut server = start(&data, &target, cgroup.as_ref().ok())?;
     eprintln!(
         "{} hostile clients of {KIND_COUNT} kinds for {} minutes",
         arguments.clients, arguments.minutes
@@ -209,7 +205,7 @@ fn tell(name: &str, calls: &Calls) {
 }
 
 /// Creates a catalogue with books and keys.
-fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Target> {
+fn prepare(data: &Path, arguments: &Arguments) -> Fallible<Target> {
     let catalogue = Catalogue::open_or_create(data)?;
     let gem = add_books(&catalogue)?;
     let text = prose(0, FEW_WORDS);
@@ -234,7 +230,8 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
         .collect();
     let library = Some("good".to_owned());
     Ok(Target {
-        address,
+        address: free_address()?,
+        clamd: free_address()?,
         hostile,
         publisher: add_key(&catalogue, "publisher", Role::Ingest, library)?,
         careless: add_key(&catalogue, "careless", Role::Admin, None)?,
@@ -267,6 +264,12 @@ fn add_books(catalogue: &Catalogue) -> Fallible<WrittenGem> {
     Ok(recipe.write(gem.ok_or("a book without gems")?))
 }
 
+/// An address that is free now.
+fn free_address() -> Fallible<String> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    Ok(listener.local_addr()?.to_string())
+}
+
 /// Makes a key; returns its secret.
 fn add_key(
     catalogue: &Catalogue,
@@ -296,7 +299,8 @@ fn prose(seed: u64, words: usize) -> String {
     text_of_words(below, words)
 }
 
-fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Process> {
+fn start(data: &Path, target: &Target, cgroup: Option<&Cgroup>) -> Fallible<Process> {
+    let address = &target.address;
     let mut command = match cgroup {
         None => Command::new(env!("CARGO_BIN_EXE_lapidary")),
         Some(cgroup) => {
@@ -311,6 +315,7 @@ fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Proces
     };
     command
         .args(["serve", "--listen", address])
+        .args(["--clamd", &target.clamd, "--clamd-key", "check-0"])
         .args(SETTINGS)
         .arg("--data")
         .arg(data);
