@@ -287,10 +287,10 @@ const CLEAN: &str = "stream: OK";
 /// What a problem says of a file. What is no text cannot be a copy of one; what may be, and was not checked, is not clean.
 fn unchecked(problem: &[u8]) -> String {
     #[derive(Deserialize)]
-    struct Problem {
+    struct Coded {
         code: String,
     }
-    let Ok(Problem { code }) = serde_json::from_slice(problem) else {
+    let Ok(Coded { code }) = serde_json::from_slice(problem) else {
         return failed(ErrorCode::Internal.as_str());
     };
     match ErrorCode::named(&code) {
