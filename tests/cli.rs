@@ -2001,6 +2001,8 @@ fn all_settings_that_hold_are_shown() {
         "store",
         "certificate",
         "private-key",
+        "clamd",
+        "clamd-key",
         "keyless-rate",
         "client-recipe",
         "backups",

@@ -185,7 +185,7 @@ fn a_report_is_exported() {
     let table = file("passages.csv");
     assert_eq!(table.lines().count(), 1 + PASSAGES, "{table}");
     assert!(
-        table.contains("A lighthouse,house,protected,“Chapter 3”"),
+        table.contains("A lighthouse,house,protected,\"“Chapter 3”"),
         "{table}"
     );
     assert!(file("report.html").ends_with("</html>"));
