@@ -113,7 +113,7 @@ fn report() -> Value {
         "matches": [found()],
         "disguise": {
             "disguised": true, "share": 0.5, "invisible": 1, "look_alikes": 0, "marks": 0, "letter_spaced": 0,
-            "digits": 0, "hyphens": 0,
+            "digits": 0, "hyphens": 0, "markup": 0, "misspelled": 0,
             "examples": [{
                 "trick": "invisible", "bytes": { "start": 0, "end": 4 }, "position": position(), "before": "",
                 "word": "word", "after": "",
