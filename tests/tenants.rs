@@ -736,6 +736,16 @@ fn reviewers_see_the_checks_that_match_their_books() {
         status == 200 && shown.contains("Not decided yet"),
         "{shown}"
     );
+    // A policy of the check hides nothing from them.
+    let policy = json!({ "relations": [], "min_covered": 1, "min_passage": u32::MAX });
+    let text = text_of(0) + &prose(77, 500);
+    let lax = checker.check(&json!({ "text": text, "record": true, "policy": policy }));
+    assert_eq!(
+        (&lax["verdict"], &lax["reason"]),
+        (&json!("unknown"), &json!("none_decides"))
+    );
+    let (_, open) = reviewer.json("GET", "/v1/decisions?state=open", &Value::Null);
+    assert_eq!(open["decisions"][0]["id"], lax["filed"], "{open}");
     // The text stays whose it is.
     let text = format!("{path}/text");
     assert_eq!(reviewer.json("DELETE", &text, &Value::Null).0, 404);

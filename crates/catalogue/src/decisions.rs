@@ -1,7 +1,8 @@
 //! Filed checks, and what was decided about them.
 //!
 //! Entries are only ever added, each in one batch with its audit log entry and its search keys. The texts of checks go
-//! again ([`Evidence`](super::Evidence)); [`queue`] knows where checks stand. In [`Table::Decisions`], the first byte of a key says what follows:
+//! again ([`Evidence`](super::Evidence)); [`queue`] knows where checks stand. In [`Table::Decisions`], the first byte of
+//! a key says what follows:
 //!
 //! ```text
 //! i                      → the id of the catalogue
@@ -9,7 +10,7 @@
 //! f id                   → the filed check of an entry, JSON
 //! d digest \0 id         → nothing: the entries about a text
 //! b library \0 book \0 id → nothing: the filed checks that matched a book, and the decisions about them
-//! l library \0 id        → nothing: the filed checks that matched a book of a library, and not only as information
+//! l library \0 id        → nothing: the filed checks that matched a book of a library which counts for whoever asked
 //! ```
 
 mod queue;
@@ -34,7 +35,7 @@ use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::id::{first_id, new_id};
-use lapidary_checking::Reason;
+use lapidary_checking::{InformationalReason, Reason};
 use lapidary_common::description::TooLong;
 use lapidary_extract::Heading;
 use lapidary_store::{
@@ -654,11 +655,17 @@ fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// The libraries with a book that a check matched, and that counts for whoever asked.
+/// The libraries with a book that a check matched, and that counts for whoever asked. Whoever asks by a policy of their own hides
+/// nothing by it.
 fn libraries_of(filed: &Filed) -> BTreeSet<&str> {
     let matches = filed.report.matches.iter();
     matches
-        .filter(|found| found.informational.is_none())
+        .filter(|found| {
+            matches!(
+                found.informational,
+                None | Some(InformationalReason::TooLittle)
+            )
+        })
         .map(|found| found.book.library.as_str())
         .collect()
 }
