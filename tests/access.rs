@@ -272,6 +272,12 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             json!({ "trusted": true }),
             [401, 403, 403, 403, 200],
         ),
+        (
+            "PUT",
+            "/v1/libraries/mine/policy",
+            json!({}),
+            [401, 403, 403, 403, 200],
+        ),
         ("GET", "/v1/stats", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/recipes", Value::Null, [401, 403, 403, 403, 200]),
         (

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, Server, prose, run};
 
-/// The words of a quotation: a page.
-const QUOTED: usize = 280;
+/// The words of a quotation: a page and a half. It has as many gems as a passage needs, but no more than a quotation may have.
+const QUOTED: usize = 400;
 
 /// Words of a book, from this one on.
 fn quotation(book: &str, from: usize) -> String {
@@ -13,7 +13,7 @@ fn quotation(book: &str, from: usize) -> String {
     words.join(" ")
 }
 
-/// A book, and a text of four times its length that quotes two pages of it.
+/// A book, and a text of four times its length that quotes it twice.
 fn book_and_text() -> (String, String) {
     let book = prose(1, 8_000);
     let own = [2, 3, 4].map(|seed| prose(seed, 10_500));
@@ -22,12 +22,16 @@ fn book_and_text() -> (String, String) {
     (book.clone(), text.join(" "))
 }
 
-/// A catalogue with that book, and the text.
+/// A catalogue with that book, and the text. Which gems a text has by a secret differs from run to run.
 fn quoted() -> (Folder, String) {
     let folder = Folder::new();
     let (book, text) = book_and_text();
     let paths = [folder.data(), folder.file("book.txt", book)];
-    run("ingest --data {} --library l --rights protected {}", &paths).expect(0);
+    run(
+        "ingest --data {} --recipe hardened --library l --rights protected {}",
+        &paths,
+    )
+    .expect(0);
     folder.file("text.txt", &text);
     (folder, text)
 }
@@ -130,7 +134,7 @@ fn short_copies_and_collages_decide() {
     }
     let files = " {}".repeat(books.len());
     run(
-        &format!("ingest --data {{}} --library l --rights protected{files}"),
+        &format!("ingest --data {{}} --recipe hardened --library l --rights protected{files}"),
         &paths,
     )
     .expect(0);

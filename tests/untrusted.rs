@@ -1,5 +1,7 @@
 //! Whatever a tenant writes that is not trusted, others are told the same: compared with a catalogue without its writes.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use lapidary_catalogue::api::{Added, Amendment, Match, NewKey, Report};
@@ -8,6 +10,7 @@ use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query,
     Recipes,
 };
+use lapidary_checking::Policy;
 use lapidary_common::error::Classified as _;
 use lapidary_gems::{Recipe, Secret, WrittenGem};
 use lapidary_store::{Actor, BookKey, Rights, Validity};
@@ -76,6 +79,10 @@ enum What {
     Trust {
         trusted: bool,
     },
+    /// Sets from which share of a text on the books of a library decide, or the usual policy.
+    Policy {
+        min_covered: Option<f64>,
+    },
     Remove,
     Rotate,
     Allow {
@@ -123,10 +130,11 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
             },
         );
     let trust = any::<bool>().prop_map(|trusted| What::Trust { trusted });
+    let policy = prop::option::of(0.0..1.0).prop_map(|min_covered| What::Policy { min_covered });
     let allow = prop::option::of(0..TEXTS).prop_map(|text| What::Allow { text });
     let what = prop_oneof![
         8 => put, 2 => collage, 4 => amend, 2 => Just(What::Remove), 1 => Just(What::Rotate), 1 => allow,
-        1 => Just(What::Disallow), 1 => trust,
+        1 => Just(What::Disallow), 1 => trust, 1 => policy,
     ];
     let write = (writer(), writer(), 0..IDS, what).prop_map(|(writer, library, id, what)| {
         let library = if writer == Writer::Boss {
@@ -294,8 +302,18 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
                 .rotate(writer.name(), SignedDuration::ZERO),
         ),
         // Only administrators can, which the server decides.
-        What::Allow { .. } | What::Disallow | What::Trust { .. } if *writer != Writer::Boss => {
+        What::Allow { .. } | What::Disallow | What::Trust { .. } | What::Policy { .. }
+            if *writer != Writer::Boss =>
+        {
             json!("not_allowed")
+        }
+        What::Policy { min_covered } => {
+            let policy = min_covered.map(|min_covered| Policy {
+                relations: BTreeSet::new(),
+                min_covered,
+                min_passage: u32::MAX,
+            });
+            done(editor.libraries().set_policy(&key.library, policy.as_ref()))
         }
         What::Allow { text: Some(number) } => done(editor.allow_lists().put(
             list(),
