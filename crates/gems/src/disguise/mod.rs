@@ -160,7 +160,7 @@ impl TrickUses {
 }
 
 impl Signs {
-    /// Looks for signs of disguise, in one pass whose time is proportional to the length of the text.
+    /// Looks for signs of disguise, in time proportional to the length of the text.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut signs = Self::default();
@@ -253,17 +253,15 @@ impl Signs {
                 }
                 _ => false,
             };
-            if is_usual {
-                continue;
-            }
-            if share > trick.ordinary() && ordinary.words >= FEWEST_BEYOND {
+            if !is_usual && share > trick.ordinary() && ordinary.words >= FEWEST_BEYOND {
                 self.affected += ordinary.words;
                 self.found[trick as usize].add_all(ordinary);
             }
         }
     }
 
-    /// How many characters are part of the trick; for [`Trick::LetterSpaced`], how many words.
+    /// How many characters are part of the trick; for [`Trick::LetterSpaced`], [`Trick::Markup`] and [`Trick::Misspelled`], how
+    /// many words.
     #[must_use]
     pub fn count(&self, trick: Trick) -> u64 {
         self.found[trick as usize].count
@@ -281,7 +279,7 @@ impl Signs {
         self.part(self.affected)
     }
 
-    /// The share of words with a digit or hyphen that is not counted, because it is ordinary.
+    /// The share of words with what is ordinary up to a point, and not counted.
     #[must_use]
     pub fn ordinary(&self, trick: Trick) -> f64 {
         self.part(self.ordinary[trick as usize].words)
