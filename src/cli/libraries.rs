@@ -34,10 +34,10 @@ enum LibrariesCommand {
     Distrust(NamedLibrary),
     /// Set from how much on a match with a book of a library decides
     ///
-    /// Matches with less only inform. A match decides if its relation is one of `relations` (by default `same_text`,
-    /// `part_of_book`, `contains_book` and `overlap`), if it and others like it are `min_covered` of the text (0.05), or if it has
-    /// a passage of `min_passage` characters (4000). An identical text always decides, and `same_work` never does. Exact recipes
-    /// and signatures have no policy.
+    /// A match decides if its relation is one of `relations`: by default `same_text`, `part_of_book`, `contains_book` and
+    /// `overlap`. Others decide together if they are `min_covered` of the text (0.05), and each if it has a passage of
+    /// `min_passage` characters (4000). The rest only inform. An identical text always decides, and `same_work` never does. Exact
+    /// recipes and signatures have no policy.
     Policy {
         #[command(flatten)]
         library: NamedLibrary,
