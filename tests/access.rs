@@ -192,6 +192,30 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             Value::Null,
             [401, 404, 404, 403, 404],
         ),
+        (
+            "GET",
+            "/v1/decisions/0/links",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
+        (
+            "POST",
+            "/v1/decisions/0/links",
+            json!({}),
+            [401, 404, 404, 403, 404],
+        ),
+        (
+            "GET",
+            "/v1/decisions/0/links/1",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
+        (
+            "DELETE",
+            "/v1/decisions/0/links/1",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
         ("GET", "/v1/sources", Value::Null, [401, 403, 403, 200, 200]),
         (
             "PUT",

@@ -120,6 +120,30 @@ fn where_texts_go() {
         }
         server.stop();
     }
+    // The command line makes, lists and deletes links.
+    let shared = run(
+        &format!("decisions share --data {{}} --expires 7d {id}"),
+        &[&data],
+    )
+    .expect(0);
+    let (link, url) = shared
+        .out
+        .trim()
+        .split_once('\t')
+        .expect("an id and an address");
+    assert!(url.starts_with(&format!("/shared/{id}/")), "{url}");
+    let links = || {
+        run(&format!("decisions links --data {{}} {id}"), &[&data])
+            .expect(0)
+            .out
+    };
+    assert!(links().starts_with(&format!("{link}\t")), "{}", links());
+    run(
+        &format!("decisions unshare --data {{}} {id} {link}"),
+        &[&data],
+    )
+    .expect(0);
+    assert_eq!(links(), "");
     // What is read and deleted in a copy does not keep it from being brought up to date.
     run("copy --from {} --to {}", &[&data, &copy]).expect(0);
     run(&format!("decisions delete-text --data {{}} {id}"), &[&data]).expect(0);

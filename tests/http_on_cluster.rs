@@ -21,6 +21,8 @@ mod find;
 mod forbidden;
 #[path = "http/gate.rs"]
 mod gate;
+#[path = "http/links.rs"]
+mod links;
 #[path = "http/lists.rs"]
 mod lists;
 #[path = "http/pages.rs"]

@@ -102,7 +102,11 @@ fn sentence(action: &Action) -> String {
             check,
             ..
         } => format!("recorded {ruling} about check {check} ({decision})"),
-        Action::EvidenceRead { check } => format!("read the text of check {check}"),
+        Action::EvidenceRead { check, link: None } => format!("read the text of check {check}"),
+        Action::EvidenceRead {
+            check,
+            link: Some(link),
+        } => format!("read the text of check {check} by link {link}"),
         Action::EvidenceExpired { check } => format!("deleted the expired text of check {check}"),
         Action::EvidenceDeleted { check } => format!("deleted the text of check {check}"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),

@@ -1,18 +1,24 @@
-//! `lapidary decisions list|show|record|delete-text`.
+//! `lapidary decisions list|show|record|delete-text|share|links|unshare`.
 
 use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use jiff::civil::Date;
-use lapidary_catalogue::api::{CheckState, Decision, NewDecision, Ruling};
+use lapidary_catalogue::api::{
+    CheckState, Decision, NewDecision, NewReportLink, ReportLink, Ruling,
+};
+use lapidary_operations::PageQuery;
 use lapidary_operations::decisions::{
     Decide, DecisionsQuery, DeleteEvidence, ListDecisions, ShowDecision,
 };
+use lapidary_operations::links::{DeleteReportLink, ListReportLinks, MakeReportLink};
 use lapidary_report::clean;
 use lapidary_store::{BookId, Library};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
+use super::keys::instant;
 use super::terminal::{lines, out};
 
 /// How many entries to read at a time.
@@ -78,6 +84,39 @@ enum DecisionsCommand {
         /// The id of the filed check
         id: String,
     },
+    /// Make a link that shows a filed check on the server to somebody without a key
+    Share {
+        #[command(flatten)]
+        target: Target,
+        /// When it expires, at most 366 days from now: a day (2027-01-31), a time (2027-01-31T12:00:00Z), or a time from now
+        /// (90d). By default in 30 days
+        #[arg(long, value_name = "WHEN", value_parser = instant)]
+        expires: Option<Timestamp>,
+        /// Show passages of the kept texts of books, too
+        #[arg(long)]
+        book_texts: bool,
+        /// The id of the filed check
+        id: String,
+    },
+    /// List the links to a filed check, without their secrets
+    Links {
+        #[command(flatten)]
+        target: Target,
+        /// Print JSON Lines
+        #[arg(long)]
+        json: bool,
+        /// The id of the filed check
+        id: String,
+    },
+    /// Delete a link to a filed check
+    Unshare {
+        #[command(flatten)]
+        target: Target,
+        /// The id of the filed check
+        id: String,
+        /// The id of the link
+        link: String,
+    },
 }
 
 impl DecisionsArgs {
@@ -128,6 +167,28 @@ impl DecisionsArgs {
             DecisionsCommand::DeleteText { target, id } => {
                 target.open()?.call::<DeleteEvidence>(id, ())?;
             }
+            DecisionsCommand::Share {
+                target,
+                expires: expires_at,
+                book_texts,
+                id,
+            } => {
+                let new = NewReportLink {
+                    expires_at,
+                    book_texts,
+                };
+                let made = target.open()?.call::<MakeReportLink>(id, new)?;
+                writeln!(out(false), "{}\t{}", made.link.id, made.url)?;
+            }
+            DecisionsCommand::Links { target, json, id } => {
+                let page = target
+                    .open()?
+                    .call::<ListReportLinks>(id, PageQuery::largest(None))?;
+                lines(&mut out(json), json, &page.links, link_line)?;
+            }
+            DecisionsCommand::Unshare { target, id, link } => {
+                target.open()?.call::<DeleteReportLink>((id, link), ())?;
+            }
         }
         Ok(Status::Done)
     }
@@ -174,6 +235,22 @@ fn line(decision: &Decision) -> String {
         clean(actor),
         ruling.as_str(),
         said.join("\t")
+    )
+}
+
+fn link_line(link: &ReportLink) -> String {
+    let ReportLink {
+        id,
+        created_at,
+        actor,
+        expires_at,
+        book_texts,
+        ..
+    } = link;
+    let texts = if *book_texts { "book_texts" } else { "-" };
+    format!(
+        "{id}\t{created_at}\t{}\t{expires_at}\t{texts}",
+        clean(actor)
     )
 }
 

@@ -138,7 +138,7 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::JobStarted { job, kind } => html! { (clean(kind)) " " (job) },
         Action::JobCancelled { job } => html! { (job) },
         Action::Decided { check, .. }
-        | Action::EvidenceRead { check }
+        | Action::EvidenceRead { check, .. }
         | Action::EvidenceExpired { check }
         | Action::EvidenceDeleted { check } => {
             html! { a href=(path("/console/checks", [check])) { (clean(check)) } }

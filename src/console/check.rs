@@ -379,6 +379,7 @@ async fn show_filed(
             div class="buttons" {
                 button type="button" data-print { (language.c_print()) }
                 (exports(language, &entry.id))
+                a class="button" href=(path("/console/checks", [&entry.id, "links"])) { (language.c_links()) }
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
             (evidence(visitor, entry))

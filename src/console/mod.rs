@@ -20,6 +20,7 @@ mod layout;
 mod links;
 mod plot;
 mod sessions;
+mod shared;
 mod sign_in;
 mod sources;
 mod statistics;
@@ -97,6 +98,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .service(assets::routes())
             .configure(sign_in::routes)
             .configure(first::routes)
+            .configure(shared::routes)
             .configure(check::routes)
             .configure(catalogue::routes)
             .configure(book::routes)

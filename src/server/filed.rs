@@ -18,7 +18,7 @@ use super::texts::{COPIES, fits};
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
 use lapidary_catalogue::api::{Decision, Filed};
-use lapidary_catalogue::{CatalogueError, CheckedText, is_evidence};
+use lapidary_catalogue::{Catalogue, CatalogueError, CheckedText, is_evidence};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Whole;
 use lapidary_operations::Session;
@@ -103,15 +103,15 @@ async fn show(
         let decision = decision
             .map(|decision| session.decisions().get(decision, session.viewer()))
             .transpose()?;
-        let answer = shown(&session, entry, decision, checked, &page, shape)?;
+        let answer = shown(catalogue, entry, decision, checked, &page, shape)?;
         Ok(answer.in_language(language))
     })
     .await
 }
 
 /// A filed check with the decision about it, and its text as far as it is there.
-fn shown(
-    session: &Session<'_>,
+pub(super) fn shown(
+    catalogue: &Catalogue,
     entry: Decision,
     decision: Option<Decision>,
     (checked, mut room): (Option<CheckedText>, Room),
@@ -150,7 +150,6 @@ fn shown(
         standing: state.map(|state| (state, decision)),
         is_of_sender: false,
     };
-    let catalogue = session.catalogue;
     Ok(match shape {
         Shape::Page => Answer::page(page.render(catalogue, report, shown, &mut room)?),
         Shape::Passages => Answer::csv(page.passages(catalogue, report, &shown, &mut room)?),
@@ -159,7 +158,7 @@ fn shown(
 
 /// How a filed check is shown.
 #[derive(Clone, Copy)]
-enum Shape {
+pub(super) enum Shape {
     Page,
     Passages,
 }
@@ -180,18 +179,9 @@ impl TextOfCheck {
         entry: &Decision,
     ) -> Result<(Option<CheckedText>, Room), Problem> {
         match self {
-            Self::Kept(mut room) => {
-                let Some(kept) = entry.text else {
-                    return Ok((None, room));
-                };
-                // Without its passages if a single client may not have that much memory.
-                let needed = COPIES.saturating_mul(kept.bytes as usize);
-                if !fits(&mut room, needed.saturating_add(HEADINGS))? {
-                    return Ok((None, room));
-                }
-                let text = session.evidence().read(&entry.id, session.viewer())?;
-                Ok((text, room))
-            }
+            Self::Kept(room) => kept_text(entry, room, || {
+                session.evidence().read(&entry.id, session.viewer())
+            }),
             Self::Sent(raw) => {
                 let (Whole { text, headings, .. }, room) = raw.text()?;
                 is_evidence(&entry.digest, &text)?;
@@ -199,4 +189,20 @@ impl TextOfCheck {
             }
         }
     }
+}
+
+/// The kept text of a check, if it is kept and a single client may have that much memory, which is reserved.
+pub(super) fn kept_text(
+    entry: &Decision,
+    mut room: Room,
+    read: impl FnOnce() -> Result<Option<CheckedText>, CatalogueError>,
+) -> Result<(Option<CheckedText>, Room), Problem> {
+    let Some(kept) = entry.text else {
+        return Ok((None, room));
+    };
+    let needed = COPIES.saturating_mul(kept.bytes as usize);
+    if !fits(&mut room, needed.saturating_add(HEADINGS))? {
+        return Ok((None, room));
+    }
+    Ok((read()?, room))
 }

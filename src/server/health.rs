@@ -297,6 +297,7 @@ mod tests {
             transfers: Arc::new(tokio::sync::Semaphore::new(1)),
             tests: Permits::new("tests", 1, 1),
             fetches: Permits::new("downloads", 1, 1),
+            links: super::super::shared::limit(),
             check_urls: CheckUrls::None,
             turns: Turns::new(1, 1).unwrap(),
             history: Recorder::default(),

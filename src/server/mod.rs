@@ -41,6 +41,7 @@ mod request;
 mod requests;
 mod routes;
 pub mod settings;
+mod shared;
 mod site;
 mod sources;
 mod texts;
@@ -181,6 +182,8 @@ struct ServerState {
     /// The tests of sources, and the files that are fetched for checks, which take a thread each, too.
     tests: Arc<Permits>,
     fetches: Arc<Permits>,
+    /// How often each link to a filed check may be followed.
+    links: access::ClientLimit,
     check_urls: CheckUrls,
     turns: Turns,
     history: Recorder,
@@ -285,6 +288,7 @@ impl Server {
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
             tests: sources::permits(),
             fetches: fetch::permits(),
+            links: shared::limit(),
             check_urls: settings.check_urls,
             turns: Turns::new(settings.concurrent, settings.queue)?,
             history: Recorder::default(),

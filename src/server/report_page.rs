@@ -60,6 +60,16 @@ impl ReportPage {
         }
     }
 
+    /// For whoever follows a link, with the kept texts of these libraries; `None` for all.
+    pub(super) fn of_link(readable: Option<BTreeSet<Library>>, language: Language) -> Self {
+        Self {
+            language,
+            as_part: false,
+            readable,
+            editable: Some(BTreeSet::new()),
+        }
+    }
+
     /// Whether it shows passages of books beside those of the text.
     pub(super) fn compares(&self) -> bool {
         self.readable

@@ -14,7 +14,7 @@ use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
     batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
-    problem, recipes, recut, site, sources, texts,
+    problem, recipes, recut, shared, site, sources, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -25,6 +25,9 @@ use lapidary_operations::jobs::{
 };
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
 use lapidary_operations::libraries::{ListBooks, ListLibraries, SetPolicy, TrustLibrary};
+use lapidary_operations::links::{
+    DeleteReportLink, ListReportLinks, MakeReportLink, ShowReportLink,
+};
 use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
     RunSource, ShowSource, TestSource,
@@ -61,7 +64,7 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "decisions",
             "Filed checks, and what was decided about them",
-            [of_decisions(), filed::calls()],
+            [of_decisions(), filed::calls(), shared::calls()],
         ),
         section(
             "allow-lists",
@@ -120,6 +123,10 @@ fn of_decisions() -> Vec<Call> {
         Call::of::<Decide>(),
         Call::of::<ShowDecision>(),
         Call::of::<DeleteEvidence>(),
+        Call::of::<ListReportLinks>(),
+        Call::of::<MakeReportLink>(),
+        Call::of::<ShowReportLink>(),
+        Call::of::<DeleteReportLink>(),
     ]
 }
 

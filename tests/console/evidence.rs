@@ -153,3 +153,40 @@ fn a_decision_about_a_text_that_stays_leaves_its_passages() {
         1
     );
 }
+
+/// A link that an editor makes shows the report to a browser that has no key, until it is deleted.
+#[test]
+fn a_report_is_shared_by_a_link() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let server = with_a_book(&folder);
+    let file = folder.file("upload.txt", copied());
+    browser.go(&format!("{}/console/check", server.url));
+    browser.type_into("#file", file.to_str().expect("a path"));
+    browser.click("form[data-files] button.main");
+    browser.see("#result", "Record a decision");
+    browser.click("#result a.button");
+    browser.see("#result", "Its text is kept until");
+    let passages = browser.js(PASSAGES);
+    browser.click("a[href$='/links']");
+    browser.click("input[name=book_texts]");
+    browser.click("form.card button.main");
+    browser.see("main", "The link is ready");
+    let address = browser.text("#secret");
+    assert!(
+        address.starts_with(&format!("{}/shared/", server.url)),
+        "{address}"
+    );
+    browser.looks("light", 390);
+    browser.picture("links-light-390");
+    let links = browser.url();
+    browser.go(&address);
+    assert_eq!(browser.js(&PASSAGES.replace(".report ", "main ")), passages);
+    browser.go(&links);
+    browser.js(AGREE);
+    browser.click("main table form.one button");
+    browser.go(&address);
+    browser.see("main", "Ask whoever sent it for another");
+}

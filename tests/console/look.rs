@@ -93,6 +93,7 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     let pages = [
         ("check", "/console/check".to_owned()),
         ("report", format!("/console/checks/{filed}")),
+        ("links", format!("/console/checks/{filed}/links")),
         ("decisions", "/console/decisions".to_owned()),
         (
             "catalogue",

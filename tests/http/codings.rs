@@ -20,7 +20,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, 3).unwrap()
 }
 
-fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+pub fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     let start = format!("{name}: ");
     answer
         .head

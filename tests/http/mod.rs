@@ -11,6 +11,7 @@ mod decisions;
 mod find;
 mod forbidden;
 mod gate;
+mod links;
 mod lists;
 mod pages;
 mod refusals;

@@ -553,6 +553,14 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         }
     }
 
+    /// The id of a filed check that an actor sees.
+    pub(super) fn seen_check(&self, id: &str, by: Option<&Actor>) -> Result<Uuid, CatalogueError> {
+        match self.entry_of(id, by)? {
+            (check, entry) if entry.ruling == Ruling::Checked => Ok(check),
+            _ => Err(missing(id)),
+        }
+    }
+
     /// Whether an actor sees an entry: one that it made, or about a check that it filed or reviews.
     fn is_seen(&self, entry: &StoredDecision, by: Option<&Actor>) -> Result<bool, CatalogueError> {
         let Some(by) = by else { return Ok(true) };
@@ -719,7 +727,7 @@ fn check_lengths(
     Ok(())
 }
 
-fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
+pub(super) fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
     id.parse().map_err(|_| missing(id))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::sharing::Turn;
 use super::{
     AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Evidence,
-    Jobs, Keys, Libraries, Terms, Transfer, Webhooks,
+    Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
 use lapidary_work::LeasedWork;
@@ -127,6 +127,8 @@ subjects! {
     libraries: Libraries,
     /// Its recipes.
     recipes: CatalogueRecipes,
+    /// Links to its filed checks.
+    report_links: ReportLinks,
     /// Export, and import into it.
     transfer: Transfer,
     /// Its webhooks.

@@ -146,6 +146,14 @@ pub enum CatalogueError {
     /// A decision without a ruling or a reason.
     #[error("a decision is accepted, refused or appealed, and needs a reason")]
     BadDecision,
+    /// A link to a filed check that is not there, or not any more.
+    #[error(
+        "this link does not exist, has expired or was deleted; ask whoever sent it for another"
+    )]
+    NoSuchLink,
+    /// A link that cannot be made.
+    #[error("{0}")]
+    BadLink(&'static str),
     /// No such book.
     #[error("there is no book {0}")]
     NoSuchBook(BookKey),
@@ -366,6 +374,8 @@ impl Classified for CatalogueError {
             Self::NoSuchText(_) | Self::NoSuchEvidence(_) => ErrorCode::NoSuchText,
             Self::NoSuchDecision(_) => ErrorCode::NoSuchDecision,
             Self::BadDecision => ErrorCode::BadDecision,
+            Self::NoSuchLink => ErrorCode::NoSuchLink,
+            Self::BadLink(_) => ErrorCode::BadLink,
             Self::OtherText(_) | Self::OtherEvidence { .. } => ErrorCode::OtherText,
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
             Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,

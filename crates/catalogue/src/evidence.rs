@@ -192,6 +192,16 @@ impl Evidence<Editor<'_>> {
         check: &str,
         by: Option<&Actor>,
     ) -> Result<Option<CheckedText>, CatalogueError> {
+        self.read_through(None, check, by)
+    }
+
+    /// The same for whoever followed a link, as what the maker of the link sees. The audit log names the link.
+    pub fn read_through(
+        &self,
+        link: Option<&str>,
+        check: &str,
+        by: Option<&Actor>,
+    ) -> Result<Option<CheckedText>, CatalogueError> {
         let (id, entry) = self.0.decisions().entry_of(check, by)?;
         let Some(evidence) = self.stored(id, &entry, by, Timestamp::now())? else {
             return Ok(None);
@@ -208,6 +218,7 @@ impl Evidence<Editor<'_>> {
         let text = String::from_utf8(content).map_err(|_| damaged(id))?;
         let action = Action::EvidenceRead {
             check: id.to_string(),
+            link: link.map(ToOwned::to_owned),
         };
         self.0.store.apply(&self.0.actor, &[], &[action])?;
         Ok(Some(CheckedText { text, headings }))

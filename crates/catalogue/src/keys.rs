@@ -584,7 +584,7 @@ fn rows(keys: &[StoredKey]) -> Vec<RowChange> {
 }
 
 /// Returns `N` random bytes in hexadecimal.
-fn random<const N: usize>() -> Result<String, CatalogueError> {
+pub(super) fn random<const N: usize>() -> Result<String, CatalogueError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(CatalogueError::NoRandom)?;
     Ok(hex::encode(bytes))

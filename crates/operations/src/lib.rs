@@ -34,6 +34,7 @@ pub mod find;
 pub mod jobs;
 pub mod keys;
 pub mod libraries;
+pub mod links;
 pub mod sources;
 pub mod status;
 pub mod webhooks;

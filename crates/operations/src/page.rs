@@ -7,7 +7,8 @@ use std::str::FromStr;
 use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{
     self, AllowList, AllowLists, Job, Jobs, Key, Keys, Libraries, LibraryListing, RecipeList,
-    RecipeStats, Source, SourceError, SourceErrors, Sources, Webhook, Webhooks,
+    RecipeStats, ReportLink, ReportLinks, Source, SourceError, SourceErrors, Sources, Webhook,
+    Webhooks,
 };
 use lapidary_common::error::ErrorCode;
 use serde::{Deserialize, Serialize};
@@ -149,6 +150,7 @@ pages! {
     Keys { keys: Key }
     Libraries { libraries: LibraryListing }
     RecipeList { recipes: RecipeStats }
+    ReportLinks { links: ReportLink }
     SourceErrors { errors: SourceError }
     Sources { sources: Source }
     Webhooks { webhooks: Webhook }

@@ -35,6 +35,18 @@ impl PathParameters for String {
     }
 }
 
+/// A record, and one that belongs to it.
+impl PathParameters for (String, String) {
+    fn of_segments(mut segments: Vec<String>) -> Result<Self, OperationError> {
+        let inner = segments.pop().unwrap_or_default();
+        Ok((String::of_segments(segments)?, inner))
+    }
+
+    fn segments(&self) -> Vec<String> {
+        vec![self.0.clone(), self.1.clone()]
+    }
+}
+
 impl PathParameters for Library {
     fn of_segments(segments: Vec<String>) -> Result<Self, OperationError> {
         Ok(String::of_segments(segments)?.try_into()?)

@@ -84,6 +84,12 @@ pub fn html_report(language: Language, name: &str, part: &Markup) -> String {
     whole_page(language, &language.check_of(&clean(name)), part)
 }
 
+/// An HTML page that says one thing.
+#[must_use]
+pub fn notice_page(language: Language, told: &str) -> String {
+    whole_page(language, "Lapidary", &html! { p { (told) } })
+}
+
 /// Formats a check's report as a part of a page, which has the [stylesheet].
 #[must_use]
 pub fn report_part(language: Language, checked: &CheckedReport<'_>) -> Markup {

@@ -37,7 +37,8 @@ pub use self::duplicates::{
 };
 pub use self::history::{Descendant, Lineage, html_history};
 pub use self::html::{
-    CheckedReport, PageTexts, Standing, TOKENS, html_report, report_part, standing_of, stylesheet,
+    CheckedReport, PageTexts, Standing, TOKENS, html_report, notice_page, report_part, standing_of,
+    stylesheet,
 };
 pub use self::index::{Checked, Summary, html_index, rights_word, summary};
 pub use self::outcome::Outcome;

@@ -118,6 +118,9 @@ pub enum Action {
     EvidenceRead {
         /// The id of the check.
         check: String,
+        /// The id of the link that was followed, if it was read by that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        link: Option<String>,
     },
     /// The kept text of a filed check has expired, and was deleted.
     EvidenceExpired {

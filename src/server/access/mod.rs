@@ -510,7 +510,7 @@ fn unauthorized(code: ErrorCode, detail: &str) -> Problem {
 }
 
 /// The problem for a client over its limit.
-fn too_many(detail: &str, wait: Duration) -> Problem {
+pub(super) fn too_many(detail: &str, wait: Duration) -> Problem {
     let seconds = whole_seconds(wait).max(1).to_string();
     Problem::new(ErrorCode::TooManyRequests, detail).with(RETRY_AFTER, seconds)
 }

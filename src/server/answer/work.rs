@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, ETAG,
-    HeaderValue, LOCATION, VARY, X_CONTENT_TYPE_OPTIONS,
+    HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::mime;
 use actix_web::web::Data;
@@ -26,6 +26,9 @@ use lapidary_language::Language;
 use lapidary_operations::{Answer as _, Operation};
 use lapidary_store::{Actor, Condition, tag_of};
 
+/// Tells search engines what to do with an answer.
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+
 /// A response, already serialized off the event loop.
 pub(crate) struct Answer {
     status: StatusCode,
@@ -41,6 +44,8 @@ pub(crate) struct Answer {
     filed: Option<String>,
     /// Where it can be shown what was created or begun.
     place: Option<String>,
+    /// Whether whoever knows its address may see it.
+    address_is_secret: bool,
     /// The version of what it shows, such as [`Record::tag`](lapidary_store::Record::tag).
     version: Option<String>,
 }
@@ -58,6 +63,7 @@ impl Answer {
             problem: None,
             filed: None,
             place: None,
+            address_is_secret: false,
             version: None,
         }
     }
@@ -102,6 +108,22 @@ impl Answer {
             StatusCode::OK,
             Some((ContentType::html(), page.into_bytes())),
         )
+    }
+
+    /// The same, for what is not there.
+    pub(crate) fn missing(self) -> Self {
+        Self {
+            status: StatusCode::NOT_FOUND,
+            ..self
+        }
+    }
+
+    /// Its address is a secret: no other site hears of it, and no search engine lists it.
+    pub(crate) fn for_nobody_else(self) -> Self {
+        Self {
+            address_is_secret: true,
+            ..self
+        }
     }
 
     /// A plain text.
@@ -230,6 +252,7 @@ impl Answer {
             problem,
             filed,
             place,
+            address_is_secret,
             version,
         } = self;
         let mut response = HttpResponseBuilder::new(status);
@@ -271,6 +294,11 @@ impl Answer {
             if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
                 response.headers_mut().insert(name, value);
             }
+        }
+        if address_is_secret {
+            let headers = response.headers_mut();
+            headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+            headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
         }
         if let Some(language) = language {
             language::say(language, response.headers_mut());

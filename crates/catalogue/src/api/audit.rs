@@ -87,6 +87,8 @@ struct Described {
     ruling: Option<String>,
     /// The id of the filed check that it is about, or whose text was read or deleted.
     check: Option<String>,
+    /// The id of the link by which that text was read.
+    link: Option<String>,
     /// The number of the job.
     job: Option<u32>,
 }

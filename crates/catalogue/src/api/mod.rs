@@ -13,6 +13,7 @@ mod doctor;
 mod export;
 mod jobs;
 mod keys;
+mod links;
 mod me;
 mod problem;
 mod server;
@@ -42,6 +43,7 @@ pub use jobs::{
     RecipeChoice, RecutResult, ReindexInput, Reindexed, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
+pub use links::{MadeReportLink, NewReportLink, ReportLink, ReportLinks};
 pub use me::{Feature, Me, RequestLimits, UsableRecipe};
 pub use problem::Problem;
 pub use server::{Health, History, Imported, Index, Period, Sample};
