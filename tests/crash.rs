@@ -575,7 +575,7 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     let allowed = allowed.map(|list| ("allow".to_owned(), list.name.to_string()));
     let webhooks = catalogue
         .webhooks()
-        .all()
+        .of_libraries()
         .expect("they can be read")
         .into_iter();
     let webhooks = webhooks.map(|webhook| ("webhook".to_owned(), webhook.library.to_string()));

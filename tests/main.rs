@@ -30,6 +30,7 @@ mod http;
 #[allow(clippy::duplicate_mod, reason = "the same tests on another store")]
 mod http_on_cluster;
 mod jobs;
+mod key_webhooks;
 mod once;
 mod openapi;
 mod policy;

@@ -110,6 +110,13 @@ fn sentence(action: &Action) -> String {
         Action::EvidenceExpired { check } => format!("deleted the expired text of check {check}"),
         Action::EvidenceDeleted { check } => format!("deleted the text of check {check}"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),
+        Action::JobEnded { job, kind, state } => format!("ended job {job} ({kind}): {state}"),
+        Action::SourceRun {
+            source, run, error, ..
+        } => match error {
+            Some(error) => format!("paused run {run} of source {source}: {error}"),
+            None => format!("ended run {run} of source {source}"),
+        },
     }
 }
 

@@ -111,6 +111,9 @@ fn what(language: Language, action: &Action) -> String {
         Action::FoldsKept { kept: false } => language.c_did_drop_folds(),
         Action::JobStarted { .. } => language.c_did_start_job(),
         Action::JobCancelled { .. } => language.c_did_cancel_job(),
+        Action::JobEnded { .. } => language.c_did_end_job(),
+        Action::SourceRun { error: None, .. } => language.c_did_end_run(),
+        Action::SourceRun { error: Some(_), .. } => language.c_did_fail_run(),
         Action::Decided { .. } => language.c_did_decide(),
         Action::EvidenceRead { .. } => language.c_did_read_text(),
         Action::EvidenceExpired { .. } => language.c_did_expire_text(),
@@ -136,6 +139,13 @@ fn about(language: Language, action: &Action) -> Markup {
         }
         Action::FoldsKept { .. } => html! {},
         Action::JobStarted { job, kind } => html! { (clean(kind)) " " (job) },
+        Action::JobEnded { job, kind, state } => {
+            html! { (clean(kind)) " " (job) " " (clean(state)) }
+        }
+        Action::SourceRun { source, error, .. } => html! {
+            a href=(path("/console/sources", [source])) { (clean(source)) }
+            @if let Some(error) = error { " " span lang="en" { (clean(error)) } }
+        },
         Action::JobCancelled { job } => html! { (job) },
         Action::Decided { check, .. }
         | Action::EvidenceRead { check, .. }

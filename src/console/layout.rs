@@ -90,7 +90,7 @@ impl Here {
                 Self::Webhooks,
                 "/console/webhooks",
                 language.c_webhooks(),
-                &[Administer],
+                &Permission::ALL,
             ),
             (
                 Self::Statistics,

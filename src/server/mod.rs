@@ -33,6 +33,7 @@ mod memory;
 mod metrics;
 mod openapi;
 mod operations;
+mod outside;
 mod permits;
 mod recipes;
 mod recut;
@@ -43,7 +44,6 @@ mod routes;
 pub mod settings;
 mod shared;
 mod site;
-mod sources;
 mod texts;
 mod turns;
 
@@ -102,7 +102,7 @@ const MOST_CONNECTIONS: u64 = 50_000;
 const LEAST_WORKERS: usize = 4;
 /// How many exports and imports can run at once: each has its own thread.
 const TRANSFERS: usize = 2;
-/// The maximum number of threads per worker, for exports, imports, tests of sources and health checks.
+/// The maximum number of threads per worker, for exports, imports, tests of sources and webhooks, and health checks.
 const THREADS_OF_WORKER: usize = 8;
 
 /// Why a server failed to start or stop.
@@ -179,7 +179,7 @@ struct ServerState {
     memory: Arc<Memory>,
     /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
-    /// The tests of sources, and the files that are fetched for checks, which take a thread each, too.
+    /// The tests of sources and webhooks, and the files that are fetched for checks, which take a thread each, too.
     tests: Arc<Permits>,
     fetches: Arc<Permits>,
     /// How often each link to a filed check may be followed.
@@ -286,7 +286,7 @@ impl Server {
             trusted_proxies: settings.trusted_proxies.clone(),
             memory: Memory::new(settings.body_memory()),
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
-            tests: sources::permits(),
+            tests: outside::permits(),
             fetches: fetch::permits(),
             links: shared::limit(),
             check_urls: settings.check_urls,

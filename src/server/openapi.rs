@@ -1,5 +1,6 @@
 //! The API description (`OpenAPI` 3.1), generated from the declared calls, and a page for trying them.
 
+mod events;
 #[cfg(test)]
 mod released;
 #[cfg(test)]
@@ -8,29 +9,24 @@ mod tests;
 use std::sync::LazyLock;
 
 use actix_web::HttpResponse;
-use utoipa::openapi::path::HttpMethod::{self, Get};
+use utoipa::openapi::path::HttpMethod::Get;
 use utoipa::openapi::path::{Operation, PathItem, Paths};
-use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, Required, ResponseBuilder, Server,
+    Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, ResponseBuilder, Server,
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::access::Needs;
 use super::calls::{self, Body, Call};
 use super::routes;
-use lapidary_catalogue::api::{Problem, WebhookEvent};
+use lapidary_catalogue::api::Problem;
 
 /// The name of the answer of a call that failed.
 const PROBLEM: &str = "Problem";
-
-/// How events are signed.
-const SIGNED: &str = "Signed with the secret of the webhook (Standard Webhooks): `webhook-id`, `webhook-timestamp` and \
-                      `webhook-signature`. An event that is sent again has the same id.";
 
 /// The headers of a problem.
 const OF_PROBLEMS: [(&str, &str); 4] = [
@@ -90,41 +86,11 @@ fn document() -> OpenApi {
         }
     }
     let mut api = OpenApi::new(info(), paths);
-    let event = calls::json::<WebhookEvent>();
-    components.schemas.extend(event.schemas.clone());
     api.servers = Some(vec![Server::new("/")]);
-    api.webhooks = Some(webhooks(event));
+    api.webhooks = Some(events::webhooks(&mut components));
     api.components = Some(components);
     api.tags = Some(tags);
     api
-}
-
-/// What the server sends itself.
-fn webhooks(event: Body) -> Paths {
-    let request = RequestBodyBuilder::new()
-        .required(Some(Required::True))
-        .content(event.kind, event.content)
-        .build();
-    let answer =
-        ResponseBuilder::new().description("The event is taken; otherwise it is sent again");
-    let mut operation = Operation::new();
-    operation.operation_id = Some("book_matched".to_owned());
-    operation.summary =
-        Some("A book that was added to the library of a webhook matches others".to_owned());
-    operation.description = Some(SIGNED.to_owned());
-    operation.tags = Some(vec!["webhooks".to_owned()]);
-    operation.request_body = Some(request.into());
-    operation
-        .responses
-        .responses
-        .insert("2XX".to_owned(), answer.build().into());
-    operation.security = Some(Vec::new());
-    let mut paths = Paths::new();
-    paths.paths.insert(
-        "book.matched".to_owned(),
-        PathItem::new(HttpMethod::Post, operation),
-    );
-    paths
 }
 
 fn info() -> Info {

@@ -14,7 +14,7 @@ use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
     batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
-    problem, recipes, recut, shared, site, sources, texts,
+    outside, problem, recipes, recut, shared, site, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -33,7 +33,11 @@ use lapidary_operations::sources::{
     RunSource, ShowSource, TestSource,
 };
 use lapidary_operations::status::{Diagnose, ListRecipes, ShowHistory, ShowRecipe, ShowStats};
-use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook, ShowWebhook};
+use lapidary_operations::webhooks::{
+    DeleteKeyWebhook, DeleteOwnWebhook, DeleteWebhook, ListKeyWebhooks, ListWebhooks,
+    PutOwnWebhook, PutWebhook, ReplayOwnWebhook, ReplayWebhook, ShowOwnWebhook, ShowWebhook,
+    TestOwnWebhook, TestWebhook,
+};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -74,7 +78,7 @@ pub(super) fn all() -> [Section; 9] {
         section("sources", "Where books are fetched from", [of_sources()]),
         section(
             "webhooks",
-            "Notifications about new books that match others",
+            "Notifications about what libraries and keys wait for",
             [of_webhooks()],
         ),
         section(
@@ -147,7 +151,7 @@ fn of_sources() -> Vec<Call> {
         Call::of::<ChangeSource>(),
         Call::of::<DeleteSource>(),
         Call::of::<RunSource>(),
-        Call::handled::<TestSource, _, _>(sources::test),
+        Call::handled::<TestSource, _, _>(outside::test::<TestSource>),
         Call::of::<ListSourceRuns>(),
         Call::of::<ListSourceErrors>(),
     ]
@@ -159,6 +163,15 @@ fn of_webhooks() -> Vec<Call> {
         Call::of::<ShowWebhook>(),
         Call::of::<PutWebhook>(),
         Call::of::<DeleteWebhook>(),
+        Call::of::<ReplayWebhook>(),
+        Call::handled::<TestWebhook, _, _>(outside::test::<TestWebhook>),
+        Call::of::<ShowOwnWebhook>(),
+        Call::of::<PutOwnWebhook>(),
+        Call::of::<DeleteOwnWebhook>(),
+        Call::of::<ReplayOwnWebhook>(),
+        Call::handled::<TestOwnWebhook, _, _>(outside::test::<TestOwnWebhook>),
+        Call::of::<ListKeyWebhooks>(),
+        Call::of::<DeleteKeyWebhook>(),
     ]
 }
 

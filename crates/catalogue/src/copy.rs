@@ -33,7 +33,7 @@ const ROUNDS: u32 = 3;
 /// Maximum number of differences to name.
 const NAMED: usize = 10;
 /// Tables that are copied as they are. Webhooks follow at the end.
-const TABLES: [Table; 9] = [
+const TABLES: [Table; 10] = [
     Table::Keys,
     Table::Access,
     Table::Folds,
@@ -43,6 +43,7 @@ const TABLES: [Table; 9] = [
     Table::Sources,
     Table::Harvests,
     Table::Webhooks,
+    Table::KeyWebhooks,
 ];
 
 /// What a catalogue is a copy of, as stored.
@@ -177,7 +178,9 @@ impl Copying<&Catalogue> {
         let entries = self.0.store.audit(AuditFrom::Behind(end), PAGE)?;
         Ok(entries.len() == PAGE
             || !entries.iter().all(|entry| match &entry.action {
-                Action::JobStarted { kind, .. } => ["verify", "compact"].contains(&kind.as_str()),
+                Action::JobStarted { kind, .. } | Action::JobEnded { kind, .. } => {
+                    ["verify", "compact"].contains(&kind.as_str())
+                }
                 Action::EvidenceRead { .. }
                 | Action::EvidenceDeleted { .. }
                 | Action::EvidenceExpired { .. } => true,
@@ -235,8 +238,14 @@ impl Copying<&Catalogue> {
             .store
             .apply(&Actor::Local, &[], &[Action::Built { books }])?;
         let end = self.0.store.last_audited()?;
-        let told = self.0.store.table(Table::Webhooks)?.into_iter();
-        let told = told.map(|(library, _)| put(Table::WebhookProgress, library, &end));
+        let mut rows = Vec::new();
+        for (webhooks, progress) in [
+            (Table::Webhooks, Table::WebhookProgress),
+            (Table::KeyWebhooks, Table::KeyWebhookProgress),
+        ] {
+            let told = self.0.store.table(webhooks)?.into_iter();
+            rows.extend(told.map(|(owner, _)| put(progress, owner, &end)));
+        }
         let mark = put(
             Table::Copy,
             "",
@@ -246,9 +255,8 @@ impl Copying<&Catalogue> {
                 filling: false,
             },
         );
-        self.0
-            .store
-            .apply(&Actor::Local, &told.chain([mark]).collect::<Vec<_>>(), &[])?;
+        rows.push(mark);
+        self.0.store.apply(&Actor::Local, &rows, &[])?;
         self.0.flush()
     }
 

@@ -14,6 +14,7 @@
 //! ```
 
 mod queue;
+mod told;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -294,7 +295,7 @@ impl Decisions<Editor<'_>> {
         changes.push(put(Table::Decisions, key(b"f", id), filed));
         changes.extend(self.state_changes(id, entry)?);
         changes.extend(self.0.keep_answer(&filed.report.filed)?);
-        self.write(id, entry, Some(filed), changes, turn)
+        self.write(id, entry, Some(filed), changes, turn, false)
     }
 
     /// Records what was decided about a filed check.
@@ -338,7 +339,7 @@ impl Decisions<Editor<'_>> {
         if self.is_up_to(new.ruling, check, by)? {
             changes.extend(self.state_changes(id, &kept)?);
         }
-        self.write(id, &kept, Some(&filed), changes, Some(&turn))?;
+        self.write(id, &kept, Some(&filed), changes, Some(&turn), false)?;
         Ok(decision)
     }
 
@@ -350,6 +351,7 @@ impl Decisions<Editor<'_>> {
         filed: Option<&Filed>,
         mut changes: Vec<RowChange>,
         turn: Option<&Turn<'_>>,
+        imported: bool,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
         let check = parsed(&kept.check)?;
@@ -369,6 +371,7 @@ impl Decisions<Editor<'_>> {
             ruling: kept.ruling.as_str().to_owned(),
             check: kept.check.clone(),
             digest: kept.digest.clone(),
+            imported,
         };
         match turn {
             Some(turn) => turn.apply(&self.0.actor, &changes, &[action])?,
@@ -424,7 +427,7 @@ impl Decisions<Editor<'_>> {
                 .map(|filed| put(Table::Decisions, key(b"f", id), filed)),
         );
         let filed = filed.as_ref().or(of_check.as_ref());
-        self.write(id, &kept, filed, changes, None)?;
+        self.write(id, &kept, filed, changes, None, true)?;
         Ok(true)
     }
 }

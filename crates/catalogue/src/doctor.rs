@@ -16,8 +16,8 @@ use crate::api::FindingCode::{
     UnstatedTrust, WaitingJob, WeakDefault, WeakRule,
 };
 use crate::api::{
-    EvidenceStats, Finding, FindingCode, Job, JobResult, JobState, Key, LibraryListing,
-    ReindexInput, Task, Webhook,
+    DeliveryFailure, EvidenceStats, Finding, FindingCode, Job, JobResult, JobState, Key,
+    KeyWebhook, LibraryListing, ReindexInput, Task, Webhook,
 };
 use crate::permission::{Permission, Unless};
 use lapidary_common::count::count;
@@ -77,7 +77,9 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
             .iter()
             .map(|key| of_versions(key)),
     );
-    findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
+    let webhooks = catalogue.webhooks();
+    findings.extend(webhooks.of_libraries()?.iter().filter_map(of_webhook));
+    findings.extend(webhooks.of_keys()?.iter().filter_map(of_key_webhook));
     let texts = catalogue.evidence().stats()?;
     findings.extend(of_evidence(catalogue.evidence, texts));
     let vitals = catalogue.vitals()?;
@@ -583,28 +585,36 @@ fn first_with_bans<'l>(
 }
 
 fn of_webhook(webhook: &Webhook) -> Option<Finding> {
-    let Webhook {
-        library,
-        url,
-        failure: failing,
-        ..
-    } = webhook;
-    let failing = failing.as_ref()?;
-    let attempts = count(failing.attempts.into(), "attempt", "attempts");
-    let what = format!(
-        "the webhook of library '{library}' fails ({attempts}): {}",
-        failing.error
-    );
-    let fix = format!(
-        "repair the receiver at {url}, or lapidary webhooks remove TARGET --library {}",
-        quoted(library.as_str())
-    );
-    Some(Finding::new(
-        FailingWebhook,
-        what,
-        "the library is not told of books that match",
-        fix,
+    let library = &webhook.library;
+    let option = format!("--library {}", quoted(library.as_str()));
+    let of_library = format!("library '{library}'");
+    let failing = webhook.failure.as_ref()?;
+    Some(of_failure(&of_library, &option, &webhook.url, failing))
+}
+
+fn of_key_webhook(webhook: &KeyWebhook) -> Option<Finding> {
+    let key = &webhook.key;
+    let option = format!("--key {}", quoted(key));
+    let failing = webhook.failure.as_ref()?;
+    Some(of_failure(
+        &format!("key '{key}'"),
+        &option,
+        &webhook.url,
+        failing,
     ))
+}
+
+fn of_failure(owner: &str, option: &str, url: &str, failing: &DeliveryFailure) -> Finding {
+    let attempts = count(failing.attempts.into(), "attempt", "attempts");
+    Finding::new(
+        FailingWebhook,
+        format!(
+            "the webhook of {owner} fails ({attempts}): {}",
+            failing.error
+        ),
+        "its owner is not told of what it waits for",
+        format!("repair the receiver at {url}, or lapidary webhooks remove TARGET {option}"),
+    )
 }
 
 fn of_evidence(limits: EvidenceLimits, texts: EvidenceStats) -> Option<Finding> {

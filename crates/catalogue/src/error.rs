@@ -281,6 +281,21 @@ pub enum CatalogueError {
         "not a valid webhook URL; give one such as https://books.example/lapidary, without a user name"
     )]
     BadWebhook,
+    /// These events cannot be chosen.
+    #[error("'events' must have at least one of {0}")]
+    BadEvents(String),
+    /// The audit log has no such entry to send events again from.
+    #[error(
+        "'from' must be the number of an entry of the audit log, from {first} to {last}, not {from}"
+    )]
+    BadReplay {
+        /// What was asked for.
+        from: u64,
+        /// The oldest entry.
+        first: u64,
+        /// The newest entry.
+        last: u64,
+    },
     /// No event would be sent to this address.
     #[error("no event would be sent there: {0}")]
     UnreachableWebhook(String),
@@ -396,6 +411,8 @@ impl Classified for CatalogueError {
             Self::BadValidity { .. } => ErrorCode::BadValidity,
             Self::NothingToAllow => ErrorCode::NothingToAllow,
             Self::BadWebhook | Self::UnreachableWebhook(_) => ErrorCode::BadWebhook,
+            Self::BadEvents(_) => ErrorCode::BadEvents,
+            Self::BadReplay { .. } => ErrorCode::BadReplay,
             Self::BadSetting { .. } => ErrorCode::StoreFailed,
             Self::Costly(_) => ErrorCode::OverLimit,
             Self::TooManyGems { .. } => ErrorCode::TooManyGems,

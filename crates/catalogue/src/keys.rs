@@ -15,7 +15,7 @@ use subtle::ConstantTimeEq;
 
 use super::settings::put;
 use super::sharing::{CachedSetting, SETTINGS, Turn};
-use super::{Catalogue, CatalogueError, Editor};
+use super::{Catalogue, CatalogueError, Editor, WebhookOwner};
 use crate::api::{Key, MadeKey, NewKey};
 use crate::permission::{Permission, Unit};
 use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table, tag_of};
@@ -178,6 +178,17 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         Ok(of_name.map(StoredKey::since).max())
     }
 
+    /// When each key was added, by name.
+    pub(super) fn all_since(&self) -> Result<BTreeMap<String, Timestamp>, CatalogueError> {
+        let known = self.known()?;
+        let mut all = BTreeMap::new();
+        for kept in known.values() {
+            let since = all.entry(kept.key.name.clone()).or_insert(kept.since());
+            *since = kept.since().max(*since);
+        }
+        Ok(all)
+    }
+
     /// Finds the key of a secret.
     ///
     /// # Errors
@@ -270,14 +281,15 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         if self.0.keyring.unwritten().is_empty() {
             return Ok(());
         }
-        let (turn, _) = self.changing()?;
+        let (turn, known) = self.changing()?;
         let unwritten = self.0.keyring.unwritten().clone();
         for revoked in unwritten {
-            let changes = revoked
-                .ids
-                .iter()
-                .map(|id| RowChange::delete(Table::Keys, id))
-                .collect();
+            let ids = revoked.ids.iter();
+            let mut changes: Vec<RowChange> =
+                ids.map(|id| RowChange::delete(Table::Keys, id)).collect();
+            if newest(&known, &revoked.name).is_none() {
+                changes.extend(WebhookOwner::Key(revoked.name.clone()).removal());
+            }
             let action = Action::KeyRevoked {
                 name: revoked.name.clone(),
             };
@@ -395,11 +407,12 @@ impl Keys<Editor<'_>> {
         let (turn, kept) = self.changing()?;
         self.expects_newest(&kept, name)?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
-        let changes: Vec<_> = revoked
+        let mut changes: Vec<_> = revoked
             .map(|kept| RowChange::delete(Table::Keys, &kept.key.id))
             .collect();
         let was_there = !changes.is_empty();
         if was_there {
+            changes.extend(WebhookOwner::Key(name.to_owned()).removal());
             let action = Action::KeyRevoked {
                 name: name.to_owned(),
             };

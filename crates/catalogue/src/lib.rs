@@ -112,7 +112,7 @@ pub use side_by_side::{MOST_COMPARED, side_by_side};
 pub use terms::Terms;
 pub use text::Text;
 pub use transfer::{Transfer, import};
-pub use webhooks::{Webhooks, start_webhooks};
+pub use webhooks::{WebhookOwner, Webhooks, start_webhooks};
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

@@ -22,7 +22,7 @@ use lapidary_catalogue::Editor;
 use lapidary_catalogue::metrics::METRICS;
 use lapidary_common::random::Random;
 use lapidary_extract::{Limits, Readers};
-use lapidary_store::{BookId, RowChange};
+use lapidary_store::{Action, BookId, RowChange};
 use lapidary_work::LeasedWork;
 
 /// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
@@ -177,7 +177,7 @@ impl<'c> Harvest<'c> {
             self.begin()?;
         }
         let last = self.state.last.get_or_insert_default();
-        last.error = None;
+        let had_failed = last.error.take().is_some();
         let begun = last.begun;
         let (editor, work, name, source) = (
             self.editor.clone(),
@@ -197,9 +197,12 @@ impl<'c> Harvest<'c> {
             }
             _ => None,
         };
+        // A run that is tried again and again is noted once.
+        let failed = error.clone().filter(|_| !had_failed);
+        let failed = failed.map(|error| self.noted(Some(error)));
         self.state.last.get_or_insert_default().error = error;
         // What failed before fails here, too.
-        let _ = self.write(vec![put_beat(&self.name, begun, false)]);
+        let _ = self.write_and_note(vec![put_beat(&self.name, begun, false)], failed.as_slice());
         ended
     }
 
@@ -282,9 +285,29 @@ impl<'c> Harvest<'c> {
         &mut self.state.last.get_or_insert_default().tally
     }
 
-    pub(super) fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
+    /// What the audit log says of the run: that it ended, or why it cannot go on.
+    fn noted(&self, error: Option<String>) -> Action {
+        Action::SourceRun {
+            source: self.name.as_str().to_owned(),
+            library: self.source.library.to_string(),
+            run: self.state.run,
+            error,
+            administrators: self.source.needs_administrator().is_some(),
+        }
+    }
+
+    pub(super) fn write(&mut self, rows: Vec<RowChange>) -> Result<(), HarvestError> {
+        self.write_and_note(rows, &[])
+    }
+
+    fn write_and_note(
+        &mut self,
+        mut rows: Vec<RowChange>,
+        actions: &[Action],
+    ) -> Result<(), HarvestError> {
         rows.extend(self.frontier.put_state(&self.state));
-        if !self.work.apply(&rows)? {
+        let actor = self.editor.actor();
+        if !self.work.apply_and_note(actor, &rows, actions)? {
             return Err(self.stopped());
         }
         self.count();
@@ -610,7 +633,8 @@ impl<'c> Harvest<'c> {
         }
         let tally = *self.tally();
         self.state.last.get_or_insert_default().ended = Some(Timestamp::now());
-        self.write(vec![drop_planned(&self.name)])?;
+        let ended = self.noted(None);
+        self.write_and_note(vec![drop_planned(&self.name)], &[ended])?;
         Ok(tally)
     }
 }

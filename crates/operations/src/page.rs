@@ -6,8 +6,9 @@ use std::str::FromStr;
 
 use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{
-    self, AllowList, AllowLists, Job, Jobs, Key, Keys, Libraries, LibraryListing, RecipeList,
-    RecipeStats, ReportLink, ReportLinks, Source, SourceError, SourceErrors, Sources, Webhook,
+    self, AllowList, AllowLists, Job, Jobs, Key, KeyWebhook, KeyWebhooks, Keys, Libraries,
+    LibraryListing, RecipeList, RecipeStats, ReportLink, ReportLinks, Source, SourceError,
+    SourceErrors, Sources, Webhook,
     Webhooks,
 };
 use lapidary_common::error::ErrorCode;
@@ -147,6 +148,7 @@ macro_rules! pages {
 pages! {
     AllowLists { allow_lists: AllowList }
     Jobs { jobs: Job }
+    KeyWebhooks { webhooks: KeyWebhook }
     Keys { keys: Key }
     Libraries { libraries: LibraryListing }
     RecipeList { recipes: RecipeStats }

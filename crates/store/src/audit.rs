@@ -113,6 +113,9 @@ pub enum Action {
         check: String,
         /// The digest of the checked text.
         digest: String,
+        /// Whether it came from an export, and so was made before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        imported: bool,
     },
     /// The kept text of a filed check was read.
     EvidenceRead {
@@ -136,6 +139,30 @@ pub enum Action {
     JobCancelled {
         /// Its number.
         job: u32,
+    },
+    /// A job ended by itself.
+    JobEnded {
+        /// Its number.
+        job: u32,
+        /// The kind of job.
+        kind: String,
+        /// `done` or `failed`.
+        state: String,
+    },
+    /// A run of a source ended, or cannot go on for now.
+    SourceRun {
+        /// The name of the source.
+        source: String,
+        /// The library that its books belong to.
+        library: String,
+        /// The number of the run.
+        run: u64,
+        /// Why it cannot go on; none if it ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// Whether only administrators see the source.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        administrators: bool,
     },
 }
 

@@ -19,6 +19,10 @@ pub enum Table {
     Webhooks,
     /// How far each webhook has got in the audit log, by library.
     WebhookProgress,
+    /// Webhooks of keys, by the name of the key.
+    KeyWebhooks,
+    /// How far each of these has got in the audit log.
+    KeyWebhookProgress,
     /// Filed checks with their texts, and decisions, with their search keys (`catalogue/decisions.rs`).
     Decisions,
     /// Sources of books, by name.
@@ -48,6 +52,8 @@ impl Table {
             Self::Libraries => "library",
             Self::Webhooks => "webhook",
             Self::WebhookProgress => "webhook-progress",
+            Self::KeyWebhooks => "key-webhook",
+            Self::KeyWebhookProgress => "key-webhook-progress",
             Self::Decisions => "decision",
             Self::Sources => "source",
             Self::Harvests => "harvest",

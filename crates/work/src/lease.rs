@@ -111,9 +111,14 @@ impl Lease {
         Ok(granted.map(|grant| grant.token) == self.token())
     }
 
-    /// Changes rows in one step, if it is still held. Returns whether it is.
-    pub fn apply(&self, changes: &[RowChange]) -> Result<bool, StoreError> {
-        match self.apply_noting(&Actor::Local, changes, &[]) {
+    /// Changes rows and appends entries to the audit log in one step, if it is still held. Returns whether it is.
+    pub fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<bool, StoreError> {
+        match self.apply_noting(by, changes, actions) {
             Err(StoreError::Changed(_)) => Ok(false),
             applied => applied.map(|()| true),
         }

@@ -247,8 +247,18 @@ impl LeasedWork {
     /// Changes rows in one step. Returns whether it did; not if the work was cancelled or goes on elsewhere, and then it never
     /// will again.
     pub fn apply(&self, changes: &[RowChange]) -> Result<bool, StoreError> {
+        self.apply_and_note(&Actor::Local, changes, &[])
+    }
+
+    /// The same, and appends entries to the audit log in the same step.
+    pub fn apply_and_note(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<bool, StoreError> {
         let stop = self.stop();
-        let applied = stop.unless_dropped(|| self.lease.apply(changes));
+        let applied = stop.unless_dropped(|| self.lease.apply(by, changes, actions));
         let applied = applied.transpose()?.unwrap_or_default();
         if !applied {
             stop.drop_it();

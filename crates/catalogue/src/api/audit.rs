@@ -52,8 +52,8 @@ struct Described {
     actor: String,
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), whether a
     /// library is trusted (`library_trust`), the whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
-    /// (`folds_kept`), a job (`job_started`, `job_cancelled`), a filed check or a decision (`decided`), or the kept text of a
-    /// filed check (`evidence_read`, `evidence_deleted`, `evidence_expired`).
+    /// (`folds_kept`), a job (`job_started`, `job_ended`, `job_cancelled`), a run of a source (`source_run`), a filed check or a
+    /// decision (`decided`), or the kept text of a filed check (`evidence_read`, `evidence_deleted`, `evidence_expired`).
     action: String,
     /// The library, or that of the book.
     library: Option<String>,
@@ -89,8 +89,20 @@ struct Described {
     check: Option<String>,
     /// The id of the link by which that text was read.
     link: Option<String>,
+    /// Whether the decision came from an export; absent if not.
+    imported: Option<bool>,
     /// The number of the job.
     job: Option<u32>,
+    /// How the job ended: `done` or `failed`.
+    state: Option<String>,
+    /// The name of the source.
+    source: Option<String>,
+    /// The number of its run.
+    run: Option<u64>,
+    /// Why the run cannot go on; absent if it ended.
+    error: Option<String>,
+    /// Whether only administrators see the source; absent if not.
+    administrators: Option<bool>,
 }
 
 impl PartialSchema for AuditEntry {

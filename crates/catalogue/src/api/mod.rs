@@ -52,5 +52,7 @@ pub use sources::{
     SourceRuns, SourceState, SourceTest, Sources,
 };
 pub use webhooks::{
-    DeliveryFailure, MadeWebhook, MatchEvent, NewWebhook, Webhook, WebhookEvent, Webhooks,
+    BookEvent, DecisionEvent, DeliveryFailure, EventType, JobEvent, KeyWebhook, KeyWebhooks,
+    LibraryEvent, MadeKeyWebhook, MadeWebhook, MatchEvent, NewWebhook, Replay, SourceEvent,
+    TestEvent, Webhook, WebhookEvent, WebhookTest, Webhooks,
 };

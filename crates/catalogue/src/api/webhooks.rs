@@ -1,11 +1,119 @@
 //! Webhooks, and the events that are posted to them.
 
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{BookRef, Report};
+use super::{BookRef, Decision, JobState, Report};
 use lapidary_store::Library;
+
+/// The type of an event.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+pub enum EventType {
+    /// A book that was added or replaced matches others.
+    #[serde(rename = "book.matched")]
+    BookMatched,
+    /// A book that was added or replaced waits in quarantine.
+    #[serde(rename = "book.quarantined")]
+    BookQuarantined,
+    /// An administrator confirmed a book, which ends its quarantine.
+    #[serde(rename = "book.confirmed")]
+    BookConfirmed,
+    /// A library is trusted now.
+    #[serde(rename = "library.trusted")]
+    LibraryTrusted,
+    /// A library is not trusted any more.
+    #[serde(rename = "library.distrusted")]
+    LibraryDistrusted,
+    /// A run of a source ended.
+    #[serde(rename = "source.ended")]
+    SourceEnded,
+    /// A run of a source cannot go on for now.
+    #[serde(rename = "source.failed")]
+    SourceFailed,
+    /// A check was filed that waits for a decision.
+    #[serde(rename = "check.filed")]
+    CheckFiled,
+    /// A filed check was accepted or refused.
+    #[serde(rename = "decision.made")]
+    DecisionMade,
+    /// A decision was disputed.
+    #[serde(rename = "decision.appealed")]
+    DecisionAppealed,
+    /// A job is done, failed or was cancelled.
+    #[serde(rename = "job.ended")]
+    JobEnded,
+}
+
+impl EventType {
+    /// All types.
+    pub const ALL: [Self; 11] = [
+        Self::BookMatched,
+        Self::BookQuarantined,
+        Self::BookConfirmed,
+        Self::LibraryTrusted,
+        Self::LibraryDistrusted,
+        Self::SourceEnded,
+        Self::SourceFailed,
+        Self::CheckFiled,
+        Self::DecisionMade,
+        Self::DecisionAppealed,
+        Self::JobEnded,
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BookMatched => "book.matched",
+            Self::BookQuarantined => "book.quarantined",
+            Self::BookConfirmed => "book.confirmed",
+            Self::LibraryTrusted => "library.trusted",
+            Self::LibraryDistrusted => "library.distrusted",
+            Self::SourceEnded => "source.ended",
+            Self::SourceFailed => "source.failed",
+            Self::CheckFiled => "check.filed",
+            Self::DecisionMade => "decision.made",
+            Self::DecisionAppealed => "decision.appealed",
+            Self::JobEnded => "job.ended",
+        }
+    }
+
+    /// Whether the webhook of a library can choose it; the others concern keys.
+    #[must_use]
+    pub fn is_of_libraries(self) -> bool {
+        !matches!(
+            self,
+            Self::CheckFiled | Self::DecisionMade | Self::DecisionAppealed | Self::JobEnded
+        )
+    }
+}
+
+impl FromStr for EventType {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|known| known.as_str() == name);
+        known.ok_or_else(|| {
+            format!(
+                "an event is one of {}",
+                Self::ALL.map(Self::as_str).join(", ")
+            )
+        })
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
 
 /// Where to post to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -14,6 +122,10 @@ pub struct NewWebhook {
     /// An HTTP or HTTPS URL. It must be on the public internet unless the server allows others.
     #[schema(max_length = 2000)]
     pub url: String,
+    /// The types of events to send; if absent, those of a library are `book.matched`, and those of a key all.
+    #[schema(min_items = 1)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<BTreeSet<EventType>>,
 }
 
 /// The destination of a library's events.
@@ -24,7 +136,28 @@ pub struct Webhook {
     pub library: Library,
     /// The address that events are posted to.
     pub url: String,
+    /// The types of events that are sent.
+    #[serde(default)]
+    pub events: BTreeSet<EventType>,
     /// When it was set. Books added earlier are not reported.
+    pub created_at: Timestamp,
+    /// Number of changes of the catalogue not processed yet.
+    pub pending_changes: u64,
+    /// The current delivery failure, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<DeliveryFailure>,
+}
+
+/// The destination of a key's events.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyWebhook {
+    /// The name of the key.
+    pub key: String,
+    /// The address that events are posted to.
+    pub url: String,
+    /// The types of events that are sent.
+    pub events: BTreeSet<EventType>,
+    /// When it was set. What happened earlier is not told, unless it is replayed.
     pub created_at: Timestamp,
     /// Number of changes of the catalogue not processed yet.
     pub pending_changes: u64,
@@ -52,11 +185,49 @@ pub struct MadeWebhook {
     pub secret: String,
 }
 
+/// A new webhook of a key with its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MadeKeyWebhook {
+    /// The webhook.
+    #[serde(flatten)]
+    pub webhook: KeyWebhook,
+    /// The secret that its events are signed with. It is shown only once.
+    pub secret: String,
+}
+
+/// From where to send events again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// The number of the first entry of the audit log whose events are sent again; events name it as `change`.
+    #[schema(minimum = 1)]
+    pub from: u64,
+}
+
+/// Whether an event arrives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WebhookTest {
+    /// Whether the receiver confirmed it.
+    pub delivered: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 /// A page of webhooks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhooks {
     /// Ordered by library.
     pub webhooks: Vec<Webhook>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// A page of webhooks of keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyWebhooks {
+    /// Ordered by key.
+    pub webhooks: Vec<KeyWebhook>,
     /// The cursor of the next page; `null` on the last page.
     pub next_cursor: Option<String>,
 }
@@ -83,3 +254,80 @@ pub struct MatchEvent {
     /// The result of checking it against all other books.
     pub report: Report,
 }
+
+/// What became of a book.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BookEvent {
+    /// The book.
+    pub book: BookRef,
+    /// The number of the change in the audit log.
+    pub change: u64,
+    /// The path of the book in the API.
+    pub url: String,
+}
+
+/// What was said of a library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LibraryEvent {
+    /// The library.
+    pub library: String,
+    /// The number of the change in the audit log.
+    pub change: u64,
+    /// The path of its books in the API.
+    pub url: String,
+}
+
+/// A filed check, or a decision about one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DecisionEvent {
+    /// The filed check or the decision, as lists show it.
+    pub decision: Decision,
+    /// For a filed check: the libraries of the key that it matched; for an administrator's key, all.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub libraries: BTreeSet<String>,
+    /// The number of the change in the audit log.
+    pub change: u64,
+    /// The path of the check or decision in the API.
+    pub url: String,
+}
+
+/// A job that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobEvent {
+    /// Its number.
+    pub job: u32,
+    /// The kind of job, while it is remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// How it ended.
+    pub state: JobState,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The number of the change in the audit log.
+    pub change: u64,
+    /// The path of the job in the API.
+    pub url: String,
+}
+
+/// A run of a source that ended, or cannot go on for now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SourceEvent {
+    /// The name of the source.
+    pub source: String,
+    /// The library that its books belong to.
+    pub library: String,
+    /// The number of the run.
+    pub run: u64,
+    /// Why it cannot go on. It is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The number of the change in the audit log.
+    pub change: u64,
+    /// The path of the source in the API.
+    pub url: String,
+}
+
+/// The data of a test (`webhook.test`): nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TestEvent {}

@@ -30,7 +30,7 @@ fn letter(state: CheckState) -> u8 {
 }
 
 /// The state of a check after an entry about it.
-fn state_after(entry: &StoredDecision) -> CheckState {
+pub(super) fn state_after(entry: &StoredDecision) -> CheckState {
     match entry.ruling {
         Ruling::Checked if entry.needs_decision() => CheckState::Open,
         Ruling::Checked => CheckState::Clear,

@@ -337,6 +337,14 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         Ok(jobs)
     }
 
+    /// A job as it is stored, if it is still remembered.
+    pub(super) fn in_store(&self, id: u32) -> Result<Option<Job>, CatalogueError> {
+        let mut stored = self.stored()?.into_iter();
+        Ok(stored
+            .find(|stored| stored.job.id == id)
+            .map(StoredJob::shown))
+    }
+
     /// The stored job of this number.
     fn stored_job(&self, id: u32) -> Result<StoredJob, CatalogueError> {
         let mut kept = self.stored()?.into_iter();
@@ -399,7 +407,12 @@ impl Jobs<Editor<'_>> {
             id, task, state, ..
         } = &ended.job;
         let kind = task.kind();
-        match work.apply(&[row(&ended)]) {
+        let end = (!ended.is_running()).then(|| Action::JobEnded {
+            job: *id,
+            kind: kind.to_owned(),
+            state: state.to_string(),
+        });
+        match work.apply_and_note(&self.0.actor, &[row(&ended)], end.as_slice()) {
             Ok(true) => {}
             Ok(false) => {
                 tracing::info!("job {id} was cancelled, or goes on in another process");

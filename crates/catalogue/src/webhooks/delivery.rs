@@ -25,11 +25,13 @@ const SECRET_BYTES: usize = 32;
 pub(super) struct Sender(Agent);
 
 /// Why an event was not delivered.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Undelivered {
     /// The receiver refused it.
+    #[error("the receiver refused it with status {0}")]
     Refused(StatusCode),
     /// Delivery failed and can be retried.
+    #[error("{0}")]
     Failed(String),
 }
 

@@ -28,6 +28,8 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Libraries
         | Table::Webhooks
         | Table::WebhookProgress
+        | Table::KeyWebhooks
+        | Table::KeyWebhookProgress
         | Table::Sources
         | Table::Harvests
         | Table::Copy

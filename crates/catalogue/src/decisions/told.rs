@@ -1,0 +1,60 @@
+//! What webhooks tell of filed checks and decisions.
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+
+use super::queue::state_after;
+use super::{Catalogue, CatalogueError, Decisions, libraries_of, parsed};
+use crate::api::{CheckState, Decision, Key, Ruling};
+use crate::permission::Permission;
+use lapidary_store::Actor;
+
+impl<C: Deref<Target = Catalogue>> Decisions<C> {
+    /// An entry as lists show it to a key, if it sees it.
+    pub(crate) fn told_to(&self, key: &Key, id: &str) -> Result<Option<Decision>, CatalogueError> {
+        if !key.permits(Permission::Check) && !key.permits(Permission::Review) {
+            return Ok(None);
+        }
+        let by = viewer(key);
+        let Some(shown) = self.decision_of(parsed(id)?, None, by.as_ref())? else {
+            return Ok(None);
+        };
+        let mut shown = [shown];
+        self.add_states(&mut shown)?;
+        let [shown] = shown;
+        Ok(Some(shown))
+    }
+
+    /// A filed check that waited for a decision, if a key may make it, with the libraries of the key that it matched.
+    pub(crate) fn waiting_for(
+        &self,
+        key: &Key,
+        id: &str,
+    ) -> Result<Option<(Decision, BTreeSet<String>)>, CatalogueError> {
+        let check = parsed(id)?;
+        let Some(entry) = self.entry(check)? else {
+            return Ok(None);
+        };
+        let is_waiting = entry.ruling == Ruling::Checked && state_after(&entry) == CheckState::Open;
+        let may_decide = match viewer(key) {
+            Some(by) => self.matches_library_of(check, &by)?,
+            None => true,
+        };
+        if !is_waiting || !may_decide {
+            return Ok(None);
+        }
+        let filed = self.filed(check)?;
+        let is_told = |library: &&str| {
+            key.permits(Permission::Administer)
+                || key.libraries.iter().any(|own| own.as_str() == *library)
+        };
+        let matched = filed.iter().flat_map(libraries_of);
+        let libraries = matched.filter(is_told).map(str::to_owned).collect();
+        Ok(self.told_to(key, id)?.map(|check| (check, libraries)))
+    }
+}
+
+/// As whom a key sees filed checks; `None` for whoever sees all.
+fn viewer(key: &Key) -> Option<Actor> {
+    (!key.permits(Permission::Administer)).then(|| Actor::Key(key.name.clone()))
+}
