@@ -1,7 +1,7 @@
 import type { components, operations } from "./api.js";
 
 export { SignatureError, verifyWebhook } from "./webhook.js";
-export type { ReceivedHeaders, WebhookEvent } from "./webhook.js";
+export type { MatchedBookEvent, OtherEvent, ReceivedHeaders, WebhookEvent } from "./webhook.js";
 
 /** What is sent and answered, by its name in the API's description: `Schemas["Report"]`. */
 export type Schemas = components["schemas"];
@@ -273,9 +273,12 @@ export class Client {
     return this.#pages("/v1/jobs", "jobs");
   }
 
-  /** Has books that match others posted to a URL. `verifyWebhook` reads what comes, with the `secret` of the answer. */
-  putWebhook(library: string, url: string): Promise<Schemas["MadeWebhook"]> {
-    return this.#send("PUT", pathOf("libraries", library, "webhook"), { url });
+  /**
+   * Has events of a library posted to a URL, by default of books that match others. `verifyWebhook` reads what comes, with the `secret`
+   * of the answer.
+   */
+  putWebhook(library: string, url: string, events?: Schemas["EventType"][]): Promise<Schemas["MadeWebhook"]> {
+    return this.#send("PUT", pathOf("libraries", library, "webhook"), { url, events });
   }
 
   /** Stops that. */
@@ -283,9 +286,30 @@ export class Client {
     await this.request("DELETE", pathOf("libraries", library, "webhook"));
   }
 
-  /** All webhooks. */
+  /** The webhooks of all libraries. */
   webhooks(): AsyncGenerator<Schemas["Webhook"], void> {
     return this.#pages("/v1/webhooks", "webhooks");
+  }
+
+  /** Has events posted to a URL of what the key sees, by default all: decisions about its checks, its books, its sources. */
+  putOwnWebhook(url: string, events?: Schemas["EventType"][]): Promise<Schemas["MadeKeyWebhook"]> {
+    return this.#send("PUT", pathOf("me", "webhook"), { url, events });
+  }
+
+  /** The webhook of the key, and how it works. */
+  ownWebhook(): Promise<Schemas["KeyWebhook"]> {
+    return this.#json("GET", pathOf("me", "webhook"));
+  }
+
+  /** Stops that. */
+  async deleteOwnWebhook(): Promise<void> {
+    await this.request("DELETE", pathOf("me", "webhook"));
+  }
+
+  /** Has the events sent again of a change in the audit log, which events name, and of all later ones. */
+  async replayOwnWebhook(change: number): Promise<void> {
+    const body = JSON.stringify({ from: change });
+    await this.request("POST", pathOf("me", "webhook", "replay"), { headers: { "content-type": "application/json" }, body });
   }
 }
 

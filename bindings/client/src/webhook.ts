@@ -4,7 +4,18 @@ import type { Schemas } from "./index.js";
 const TOLERANCE = 300;
 
 /** What is posted to a webhook. */
-export interface WebhookEvent {
+export type WebhookEvent = MatchedBookEvent | OtherEvent;
+
+/** What is posted of everything but matches. Its data is described for each type by `webhooks` in the description of the API. */
+export interface OtherEvent {
+  type: Exclude<Schemas["EventType"], "book.matched"> | "webhook.test";
+  /** When it happened. */
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+/** What is posted of a book that matches others. */
+export interface MatchedBookEvent {
   type: "book.matched";
   /** When the book was added. */
   timestamp: string;

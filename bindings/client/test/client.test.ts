@@ -151,9 +151,14 @@ test("events of a webhook are signed", async (context) => {
   const { headers, body } = await came;
   assert.deepEqual((await all(client.webhooks())).map((webhook) => webhook.url), [receiver]);
   await client.deleteWebhook("hooked");
+  await client.putOwnWebhook(receiver, ["job.ended"]);
+  assert.deepEqual((await client.ownWebhook()).events, ["job.ended"]);
+  await client.replayOwnWebhook(1);
+  await client.deleteOwnWebhook();
   const event = await verifyWebhook(secret, { ...headers, ":path": "/of/http/2" }, body);
   assert.deepEqual(await verifyWebhook(secret, new Headers(headers as Record<string, string>), body), event);
-  assert.deepEqual([event.type, event.data.book.id, event.data.report.matches[0]?.book.id], ["book.matched", "copy", "original"]);
+  assert.ok(event.type === "book.matched");
+  assert.deepEqual([event.data.book.id, event.data.report.matches[0]?.book.id], ["copy", "original"]);
   await assert.rejects(verifyWebhook("whsec_AAAA", headers, body), SignatureError);
   await assert.rejects(verifyWebhook(secret, headers, `${new TextDecoder().decode(body)} `), SignatureError);
   await assert.rejects(verifyWebhook(secret, {}, body), SignatureError);

@@ -5,7 +5,7 @@ from ._async import AsyncClient
 from ._errors import ApiError
 from ._recipe import Place, PlacedGem, Query, Recipe, fold, gems, places, query, recipes
 from ._sync import Client
-from ._webhooks import MatchedBook, SignatureError, WebhookEvent, verify_webhook
+from ._webhooks import MatchedBook, MatchedBookEvent, OtherEvent, SignatureError, WebhookEvent, verify_webhook
 from .models import Gem
 
 __all__ = [
@@ -14,6 +14,8 @@ __all__ = [
     "Client",
     "Gem",
     "MatchedBook",
+    "MatchedBookEvent",
+    "OtherEvent",
     "Place",
     "PlacedGem",
     "Query",

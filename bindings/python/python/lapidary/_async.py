@@ -242,9 +242,11 @@ class AsyncClient:
 
     # Webhooks
 
-    async def put_webhook(self, library: str, url: str) -> models.MadeWebhook:
-        """Has books that match others posted to a URL. `verify_webhook` reads what comes, with the `secret` of the answer."""
-        made: models.MadeWebhook = await self._json("PUT", path_of("libraries", library, "webhook"), json={"url": url})
+    async def put_webhook(self, library: str, url: str, *, events: list[models.EventType] | None = None) -> models.MadeWebhook:
+        """Has events of a library posted to a URL, by default of books that match others. `verify_webhook` reads what comes, with
+        the `secret` of the answer."""
+        new = given({"url": url, "events": events})
+        made: models.MadeWebhook = await self._json("PUT", path_of("libraries", library, "webhook"), json=new)
         return made
 
     async def delete_webhook(self, library: str) -> None:
@@ -252,5 +254,24 @@ class AsyncClient:
         await self.request("DELETE", path_of("libraries", library, "webhook"))
 
     def webhooks(self) -> AsyncIterator[models.Webhook]:
-        """All webhooks."""
+        """The webhooks of all libraries."""
         return self._pages("/v1/webhooks", "webhooks", {})
+
+    async def put_own_webhook(self, url: str, *, events: list[models.EventType] | None = None) -> models.MadeKeyWebhook:
+        """Has events posted to a URL of what the key sees, by default all: decisions about its checks, its books, its sources."""
+        new = given({"url": url, "events": events})
+        made: models.MadeKeyWebhook = await self._json("PUT", path_of("me", "webhook"), json=new)
+        return made
+
+    async def own_webhook(self) -> models.KeyWebhook:
+        """The webhook of the key, and how it works."""
+        webhook: models.KeyWebhook = await self._json("GET", path_of("me", "webhook"))
+        return webhook
+
+    async def delete_own_webhook(self) -> None:
+        """Stops that."""
+        await self.request("DELETE", path_of("me", "webhook"))
+
+    async def replay_own_webhook(self, change: int) -> None:
+        """Has the events sent again of a change in the audit log, which events name, and of all later ones."""
+        await self.request("POST", path_of("me", "webhook", "replay"), json={"from": change})

@@ -5,9 +5,9 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
-from .models import BookRef, Report
+from .models import BookRef, EventType, Report
 
 # How far apart the clocks of sender and receiver may be, in seconds.
 TOLERANCE = 300
@@ -24,13 +24,27 @@ class MatchedBook(TypedDict):
     """The result of checking it against all other books."""
 
 
-class WebhookEvent(TypedDict):
-    """What is posted to a webhook."""
+class MatchedBookEvent(TypedDict):
+    """What is posted of a book that matches others."""
 
     type: Literal["book.matched"]
     timestamp: str
     """When the book was added."""
     data: MatchedBook
+
+
+class OtherEvent(TypedDict):
+    """What is posted of everything else."""
+
+    type: EventType | Literal["webhook.test"]
+    timestamp: str
+    """When it happened."""
+    data: Any
+    """As `webhooks` in the description of the API says, for each type."""
+
+
+WebhookEvent = MatchedBookEvent | OtherEvent
+"""What is posted to a webhook."""
 
 
 class SignatureError(ValueError):
