@@ -46,4 +46,5 @@ mod tls;
 mod trust;
 mod untrusted;
 mod watch;
+mod watches;
 mod webhooks;

@@ -109,6 +109,7 @@ fn sentence(action: &Action) -> String {
         } => format!("read the text of check {check} by link {link}"),
         Action::EvidenceExpired { check } => format!("deleted the expired text of check {check}"),
         Action::EvidenceDeleted { check } => format!("deleted the text of check {check}"),
+        Action::WatchExpired { check } => format!("no longer watches check {check}"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),
         Action::JobEnded { job, kind, state } => format!("ended job {job} ({kind}): {state}"),
         Action::SourceRun {

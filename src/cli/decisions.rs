@@ -49,8 +49,8 @@ enum DecisionsCommand {
         /// Only of this day, in UTC
         #[arg(long, value_name = "YYYY-MM-DD")]
         day: Option<Date>,
-        /// Only filed checks in this state, newest first: open (they wait for a decision), appealed, decided, or clear (they need
-        /// none)
+        /// Only filed checks in this state, newest first: open (they wait for a decision), appealed, decided, watched (they
+        /// need none unless a later book matches), or clear (they need none)
         #[arg(long, value_parser = state, conflicts_with_all = ["digest", "book", "day"])]
         state: Option<CheckState>,
         /// Print JSON Lines
@@ -77,7 +77,7 @@ enum DecisionsCommand {
         /// The id of the filed check
         id: String,
     },
-    /// Delete the text that a server keeps with a filed check. Its report stays
+    /// Delete the text that a server keeps with a filed check, and watch it no longer. Its report stays
     DeleteText {
         #[command(flatten)]
         target: Target,
@@ -218,6 +218,7 @@ fn line(decision: &Decision) -> String {
         name,
         case,
         reason,
+        matched_later,
         ..
     } = decision;
     let about = match ruling {
@@ -225,7 +226,10 @@ fn line(decision: &Decision) -> String {
         Ruling::Checked => "not_checked",
         _ => check,
     };
-    let said: Vec<String> = [name, case, reason]
+    let later = matched_later
+        .as_ref()
+        .map(|later| format!("{}/{}", later.library, later.id));
+    let said: Vec<String> = [name, case, reason, &later]
         .into_iter()
         .flatten()
         .map(|said| clean(said))
@@ -258,7 +262,7 @@ fn state(word: &str) -> Result<CheckState, String> {
     let found = CheckState::ALL
         .into_iter()
         .find(|state| state.as_str() == word);
-    found.ok_or_else(|| "it must be open, appealed, decided or clear".to_owned())
+    found.ok_or_else(|| "it must be open, appealed, decided, watched or clear".to_owned())
 }
 
 fn ruling(word: &str) -> Result<Ruling, String> {

@@ -199,7 +199,8 @@ fn open(settings: &Settings, folds: &FoldsArgument) -> Result<Catalogue, Catalog
         .with_evidence(EvidenceLimits {
             days: settings.keep_evidence_days,
             bytes: settings.max_evidence(),
-        });
+        })
+        .with_watching(settings.watching());
     folds.apply(&catalogue)?;
     Ok(catalogue)
 }
@@ -214,6 +215,7 @@ fn print_effective(settings: &Settings) -> Result<Status, Failure> {
     let effective = Settings {
         body_memory: Some(settings.body_memory().into()),
         max_evidence: Some(Size(settings.max_evidence())),
+        max_watched: Some(Size(settings.watching().bytes)),
         rule: RuleArguments::default(),
         ..settings.clone()
     };

@@ -68,6 +68,14 @@ impl StatsArgs {
             let bytes = HumanBytes(stats.evidence.bytes);
             writeln!(out, "  {texts} of filed checks, {bytes}")?;
         }
+        if stats.watched.checks > 0 {
+            let checks = count(stats.watched.checks, "filed check", "filed checks");
+            writeln!(
+                out,
+                "  {checks} watched, {}",
+                HumanBytes(stats.watched.bytes)
+            )?;
+        }
         for recipe in &stats.recipes {
             writeln!(out, "  {}", recipe_line(recipe))?;
         }

@@ -118,6 +118,7 @@ fn what(language: Language, action: &Action) -> String {
         Action::EvidenceRead { .. } => language.c_did_read_text(),
         Action::EvidenceExpired { .. } => language.c_did_expire_text(),
         Action::EvidenceDeleted { .. } => language.c_did_delete_text(),
+        Action::WatchExpired { .. } => language.c_did_end_watch(),
     }
 }
 
@@ -150,7 +151,8 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::Decided { check, .. }
         | Action::EvidenceRead { check, .. }
         | Action::EvidenceExpired { check }
-        | Action::EvidenceDeleted { check } => {
+        | Action::EvidenceDeleted { check }
+        | Action::WatchExpired { check } => {
             html! { a href=(path("/console/checks", [check])) { (clean(check)) } }
         }
     }

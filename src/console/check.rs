@@ -21,7 +21,9 @@ use lapidary_catalogue::api::{Decision, NewDecision, Report, Ruling};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
-use lapidary_report::{Outcome, Standing, clean, ruling, standing_of, why_not_checked};
+use lapidary_report::{
+    Outcome, Standing, clean, later_match, ruling, standing_of, why_not_checked,
+};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
@@ -376,6 +378,9 @@ async fn show_filed(
         section id="result" {
             div class="report" { (PreEscaped(report)) }
             p class="quiet" { (language.c_filed_by(&clean(&entry.actor))) " " (time(entry.created_at)) "." }
+            @if let Some(until) = entry.watch_expires_at {
+                p class="quiet" { (language.c_watched_until(&until.strftime("%Y-%m-%d").to_string())) }
+            }
             div class="buttons" {
                 button type="button" data-print { (language.c_print()) }
                 (exports(language, &entry.id))
@@ -443,6 +448,7 @@ fn rulings(language: Language, decisions: &[Decision]) -> Markup {
             @for one in decisions {
                 article class="card" {
                     p { strong { (ruling(language, one.ruling)) } " · " (time(one.created_at)) " · " (clean(&one.actor)) }
+                    @if let Some(later) = &one.matched_later { p { (later_match(language, later)) } }
                     @if let Some(reason) = &one.reason { p { (clean(reason)) } }
                 }
             }
@@ -497,6 +503,7 @@ fn standing(language: Language, entry: &Decision, decisions: &[Decision]) -> Mar
         last: decisions
             .iter()
             .find(|one| Some(&one.id) == entry.decision_id.as_ref()),
+        later: entry.matched_later.as_ref(),
     });
     html! {
         @if let (Some(standing), Some(filed)) = (standing, &entry.filed) {

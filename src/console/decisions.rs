@@ -12,7 +12,7 @@ use lapidary_catalogue::api::{CheckState, Decision, DecisionPage};
 use lapidary_checking::Reason;
 use lapidary_language::Language;
 use lapidary_operations::decisions::ListDecisions;
-use lapidary_report::{Outcome, clean, ruling};
+use lapidary_report::{Outcome, clean, later_match, ruling};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/decisions", web::get().to(list));
@@ -129,6 +129,7 @@ fn state_name(language: Language, state: Option<CheckState>) -> String {
         Some(CheckState::Open) => language.c_state_open(),
         Some(CheckState::Appealed) => language.c_state_appealed(),
         Some(CheckState::Decided) => language.c_state_decided(),
+        Some(CheckState::Watched) => language.c_state_watched(),
         Some(CheckState::Clear) => language.c_state_clear(),
         None => language.c_state_all(),
     }
@@ -152,7 +153,10 @@ fn queue_table(language: Language, checks: &[Decision]) -> Markup {
     let rows = html! {
         @for one in checks {
             tr {
-                td { (checked(one)) }
+                td {
+                    (checked(one))
+                    @if let Some(later) = &one.matched_later { br; small { (later_match(language, later)) } }
+                }
                 td { (outcome_of(language, one)) }
                 td { (time(one.created_at)) }
                 td { (clean(&one.actor)) }

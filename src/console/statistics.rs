@@ -247,6 +247,8 @@ fn store(language: Language, stats: &Stats) -> Markup {
                 dt { (language.c_postings()) } dd { (size(language, stats.posting_bytes)) }
                 dt { (language.c_evidence()) }
                 dd { (language.number(stats.evidence.texts)) " (" (size(language, stats.evidence.bytes)) ")" }
+                dt { (language.c_watched()) }
+                dd { (language.number(stats.watched.checks)) " (" (size(language, stats.watched.bytes)) ")" }
             }
             (table(&language.c_recipes(), &heads, &rows))
         }

@@ -20,7 +20,7 @@ use super::memory::Room;
 use super::once;
 use super::parameters;
 use super::problem::{Problem, excerpt};
-use super::report_page::{ReportPage, ShownReport};
+use super::report_page::{CheckStanding, ReportPage, ShownReport};
 use super::turns::Lane;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
@@ -219,7 +219,11 @@ impl CheckRequest {
             headings: &self.headings,
             books: filed.as_ref().map(|filed| filed.book_digests.as_slice()),
             at,
-            standing: state.map(|state| (state, None)),
+            standing: state.map(|state| CheckStanding {
+                state,
+                decision: None,
+                later: None,
+            }),
             is_of_sender: true,
         };
         page.render(editor, report, shown, &mut room)

@@ -12,7 +12,7 @@ use super::language;
 use super::memory::Room;
 use super::operations::path;
 use super::problem::Problem;
-use super::report_page::{ReportPage, ShownReport};
+use super::report_page::{CheckStanding, ReportPage, ShownReport};
 use super::requests::is_work_of;
 use super::texts::{COPIES, fits};
 use super::turns::Lane;
@@ -124,6 +124,7 @@ pub(super) fn shown(
         name,
         filed,
         state,
+        matched_later,
         ..
     } = entry;
     let Some(Filed {
@@ -147,7 +148,11 @@ pub(super) fn shown(
         books: Some(&books),
         bytes: text.map(|text| text.len() as u64).or(bytes),
         at,
-        standing: state.map(|state| (state, decision)),
+        standing: state.map(|state| CheckStanding {
+            state,
+            decision,
+            later: matched_later,
+        }),
         is_of_sender: false,
     };
     Ok(match shape {

@@ -11,7 +11,7 @@ use super::memory::Room;
 use super::problem::Problem;
 use super::texts;
 use lapidary_catalogue::Catalogue;
-use lapidary_catalogue::api::{BookRef, CheckState, Decision, Match, Report};
+use lapidary_catalogue::api::{BookRef, CheckState, Decision, LaterMatch, Match, Report};
 use lapidary_extract::Heading;
 use lapidary_extract::position::Locator;
 use lapidary_language::Language;
@@ -43,10 +43,19 @@ pub(super) struct ShownReport<'a> {
     pub(super) bytes: Option<u64>,
     /// When it was checked.
     pub(super) at: Timestamp,
-    /// Where it stands, and the last decision about it, if it was filed.
-    pub(super) standing: Option<(CheckState, Option<Decision>)>,
+    /// Where it stands, if it was filed.
+    pub(super) standing: Option<CheckStanding>,
     /// Whether it is shown to whoever has just sent what was checked.
     pub(super) is_of_sender: bool,
+}
+
+/// Where a filed check stands.
+pub(super) struct CheckStanding {
+    pub(super) state: CheckState,
+    /// The decision about it that holds.
+    pub(super) decision: Option<Decision>,
+    /// The book that made it open again.
+    pub(super) later: Option<LaterMatch>,
 }
 
 impl ReportPage {
@@ -95,9 +104,10 @@ impl ReportPage {
             bytes,
             texts: &texts,
             when: shown.at,
-            standing: standing.map(|(state, last)| Standing {
-                state: *state,
-                last: last.as_ref(),
+            standing: standing.map(|standing| Standing {
+                state: standing.state,
+                last: standing.decision.as_ref(),
+                later: standing.later.as_ref(),
             }),
             in_console: self.as_part,
             book_page: &|found| self.book_page(found),

@@ -55,7 +55,7 @@ fn refusals_are_cleared_by_keyboard() {
     );
     browser.click("nav a[href='/console/decisions']");
     browser.see("main", "Nothing waits for a decision.");
-    for (state, rows_of_state) in [("decided", FILED), ("clear", 1), ("appealed", 0)] {
+    for (state, rows_of_state) in [("decided", FILED), ("watched", 1), ("appealed", 0)] {
         browser.click(&format!("main a[href='/console/decisions?state={state}']"));
         browser.find(&format!("a[aria-current=page][href$='state={state}']"));
         assert_eq!(browser.js(rows), rows_of_state, "{state}");

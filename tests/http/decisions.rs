@@ -101,7 +101,7 @@ fn filed_checks_are_listed_by_where_they_stand() {
     let open: Vec<Value> = (0..5)
         .map(|number| file(&server, &format!("{} {number}", prose(1, 4_000)))["filed"].clone())
         .collect();
-    let clear = file(&server, &prose(2, 4_000))["filed"].clone();
+    let watched = file(&server, &prose(2, 4_000))["filed"].clone();
     let short = file(&server, "Too short.")["filed"].clone();
     let listed = |state: &str| {
         let (mut ids, mut cursor) = (Vec::new(), String::new());
@@ -130,7 +130,8 @@ fn filed_checks_are_listed_by_where_they_stand() {
         listed("open"),
         newest_first(&open.iter().collect::<Vec<_>>())
     );
-    assert_eq!(listed("clear"), newest_first(&[&clear, &short]));
+    assert_eq!(listed("watched"), newest_first(&[&watched]));
+    assert_eq!(listed("clear"), newest_first(&[&short]));
     let decide = |id: &Value, ruling: &str| {
         let decision = json!({ "check": id, "ruling": ruling, "reason": "why" });
         server

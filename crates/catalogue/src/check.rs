@@ -22,7 +22,7 @@ use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::metrics::METRICS;
 use lapidary_checking::{Exact, Meets, Score, align, exact, kept, kept_probes, meets, of_both};
-use lapidary_store::{BookKey, BookNo, Record, Snapshot, StoreError};
+use lapidary_store::{BookKey, BookNo, Record, Rights, Snapshot, StoreError};
 
 /// Compares two texts by their gems and word by word, the first as the query and the second as the book.
 #[must_use]
@@ -86,6 +86,17 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         query: &Query,
         options: &CheckOptions,
     ) -> Result<Report, CatalogueError> {
+        let (report, _) = self.report_with_query(snapshot, query, options)?;
+        Ok(report)
+    }
+
+    /// The report, with what was looked up for it.
+    pub(super) fn report_with_query(
+        &self,
+        snapshot: &dyn Snapshot,
+        query: &Query,
+        options: &CheckOptions,
+    ) -> Result<(Report, Asked), CatalogueError> {
         let begun = Instant::now();
         holds_books(snapshot, options.library.as_ref())?;
         let deciding = self
@@ -136,7 +147,39 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             "not_checked"
         };
         METRICS.checked(verdict, report.gems, report.total, begun.elapsed());
-        Ok(report)
+        Ok((report, asked))
+    }
+
+    /// What a stored book does to the answer to a query: its rights and the verdict, if it matches and decides.
+    pub(super) fn effect_of(
+        &self,
+        snapshot: &dyn Snapshot,
+        asked: &Asked,
+        book: BookNo,
+        options: &CheckOptions,
+    ) -> Result<Option<[Rights; 2]>, CatalogueError> {
+        if asked.recipes.is_empty() {
+            return Ok(None);
+        }
+        let checking = Checking {
+            snapshot,
+            asked: self.in_recipes(&asked.recipes),
+            aside: Vec::new(),
+            digests: &asked.digests,
+            bytes: asked.bytes,
+            allowances: &*self.0.allow_lists().combined()?,
+            deciding: &self
+                .0
+                .libraries()
+                .deciding_for(snapshot, options.own.clone())?,
+            day: options.day.unwrap_or_else(today),
+            policy: options.policy.as_ref(),
+            exactly: false,
+            without: &BTreeSet::new(),
+            is_left_out: &|_, _| false,
+            decided_by: &|_| {},
+        };
+        checking.effect_of(options.library.as_ref(), book)
     }
 
     /// The books that a text matches under one recipe: what a measurement needs of a report.

@@ -183,6 +183,20 @@ impl Checking<'_> {
         })
     }
 
+    /// The rights in a book, and the verdict, if the book matches and decides.
+    pub(super) fn effect_of(
+        &self,
+        library: Option<&Library>,
+        book: BookNo,
+    ) -> Result<Option<[Rights; 2]>, CatalogueError> {
+        self.answer(library, |answering| {
+            let ranked = answering.ranked()?.ranked;
+            let mut deciding = ranked.deciding(usize::MAX).filter(|found| found.decides());
+            let found = deciding.find(|found| found.number == book);
+            Ok(found.map(|found| [found.rights, ranked.verdict]))
+        })
+    }
+
     /// The works that match, with the largest share of each that the query has. `passage`: the number of gems of a passage.
     pub(super) fn shared_works(
         &self,

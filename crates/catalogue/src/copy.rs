@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::books::{Listed, of_little_text};
 use super::settings::put;
+use super::watches::progress_of_copy;
 use super::{Catalogue, CatalogueError};
 use lapidary_common::count::count;
 use lapidary_store::{
@@ -183,7 +184,8 @@ impl Copying<&Catalogue> {
                 }
                 Action::EvidenceRead { .. }
                 | Action::EvidenceDeleted { .. }
-                | Action::EvidenceExpired { .. } => true,
+                | Action::EvidenceExpired { .. }
+                | Action::WatchExpired { .. } => true,
                 _ => false,
             }))
     }
@@ -232,7 +234,8 @@ impl Copying<&Catalogue> {
         Ok(filling)
     }
 
-    /// Notes that the copy is finished. Webhooks are told of nothing that happened before.
+    /// Notes that the copy is finished. Webhooks are told of nothing that happened before, and no book from before is looked up in
+    /// watched checks.
     fn finish(&self, from: &str, books: u64) -> Result<(), CatalogueError> {
         self.0
             .store
@@ -255,7 +258,7 @@ impl Copying<&Catalogue> {
                 filling: false,
             },
         );
-        rows.push(mark);
+        rows.extend([progress_of_copy(end), mark]);
         self.0.store.apply(&Actor::Local, &rows, &[])?;
         self.0.flush()
     }

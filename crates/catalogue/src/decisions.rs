@@ -1,16 +1,17 @@
 //! Filed checks, and what was decided about them.
 //!
 //! Entries are only ever added, each in one batch with its audit log entry and its search keys. The texts of checks go
-//! again ([`Evidence`](super::Evidence)); [`queue`] knows where checks stand. In [`Table::Decisions`], the first byte of
-//! a key says what follows:
+//! again ([`Evidence`](super::Evidence)), and so do their gems ([`Watches`](super::Watches)); [`queue`] knows where checks
+//! stand. In [`Table::Decisions`], the first byte of a key says what follows:
 //!
 //! ```text
 //! i                      → the id of the catalogue
 //! r id                   → an entry, JSON
 //! f id                   → the filed check of an entry, JSON
 //! d digest \0 id         → nothing: the entries about a text
-//! b library \0 book \0 id → nothing: the filed checks that matched a book, and the decisions about them
+//! b library \0 book \0 id → nothing: the filed checks that matched a book, at first or later, and the decisions about them
 //! l library \0 id        → nothing: the filed checks that matched a book of a library which counts for whoever asked
+//! m id library \0 book   → nothing: the books because of which a person decides about a filed check
 //! ```
 
 mod queue;
@@ -27,6 +28,7 @@ use uuid::Uuid;
 
 use super::add::StoredBook;
 use super::answer::{CheckOptions, Query};
+use super::check::Asked;
 use super::copy::rows;
 use super::digest::digest_of;
 use super::recipes::recipe_stats;
@@ -34,13 +36,13 @@ use super::settings::put;
 use super::sharing::{EVIDENCE, SETTINGS, Turn};
 use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
+use crate::api::{Decision, DecisionPage, Filed, LaterMatch, Match, NewDecision, Report, Ruling};
 use crate::id::{first_id, new_id};
 use lapidary_checking::{InformationalReason, Reason};
 use lapidary_common::description::TooLong;
 use lapidary_extract::Heading;
 use lapidary_store::{
-    Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table,
+    Action, Actor, BookKey, NOTE_BYTES, Record, Rights, RowChange, Snapshot, StoreError, Table,
 };
 
 /// Maximum length of the name and of the reference of a case, in bytes.
@@ -98,6 +100,9 @@ pub(super) struct StoredDecision {
     case: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// For `matched`: the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    matched_later: Option<LaterMatch>,
 }
 
 impl StoredDecision {
@@ -121,6 +126,34 @@ impl StoredDecision {
             name,
             case: reference,
             reason: None,
+            matched_later: None,
+        }
+    }
+
+    /// That a filed check matches a book which was added later.
+    fn of_match(self, at: Timestamp, book: &Record) -> Self {
+        let matched_later = Some(LaterMatch {
+            library: book.key.library.to_string(),
+            id: book.key.id.to_string(),
+            title: book.description.title.clone(),
+            matched_at: at,
+        });
+        Self {
+            at,
+            actor: Actor::Local.to_string(),
+            ruling: Ruling::Matched,
+            reason: None,
+            matched_later,
+            ..self
+        }
+    }
+
+    /// Who made it.
+    pub(super) fn by(&self) -> Actor {
+        match self.actor.strip_prefix("key:") {
+            Some(name) => Actor::Key(name.to_owned()),
+            None if self.is_by(&Actor::Anonymous) => Actor::Anonymous,
+            None => Actor::Local,
         }
     }
 
@@ -141,6 +174,7 @@ impl StoredDecision {
             name,
             case,
             reason,
+            matched_later,
         } = self;
         Decision {
             id: id.to_string(),
@@ -158,8 +192,19 @@ impl StoredDecision {
             text: None,
             state: None,
             decision_id: None,
+            watch_expires_at: None,
+            matched_later,
         }
     }
+}
+
+/// A check that is to be filed.
+pub(super) struct MadeCheck {
+    pub(super) filed: Filed,
+    /// What it looked up.
+    pub(super) asked: Asked,
+    /// The last entry of the audit log before it was made.
+    pub(super) since: u64,
 }
 
 /// The register of checks and decisions ([`Catalogue::decisions`]). Who has an [`Editor`] adds to it.
@@ -196,13 +241,14 @@ impl Decisions<Editor<'_>> {
             return Ok(report);
         }
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
-        let mut filed = self.checked(query, headings, options)?;
+        let mut check = self.checked(query, headings, options)?;
         let at = Timestamp::now();
         let id = new_id(at);
-        filed.report.filed = Some(id.to_string());
+        let report = &mut check.filed.report;
+        report.filed = Some(id.to_string());
         let digest = query.digest();
-        let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, &filed.report);
-        self.write_check(id, &entry, filed, query.as_text(), headings)
+        let entry = StoredDecision::of_check(id, at, &self.0.actor, case, digest, report);
+        self.write_check(id, &entry, check, query.as_text(), headings)
     }
 
     /// The report that the request was answered with, if it was made before.
@@ -220,7 +266,7 @@ impl Decisions<Editor<'_>> {
         query: &Query,
         headings: &[Heading],
         options: &CheckOptions,
-    ) -> Result<Filed, CatalogueError> {
+    ) -> Result<MadeCheck, CatalogueError> {
         // The day is part of what the answer depends on. Others will see the report.
         let options = CheckOptions {
             // Administrators do not look for edits.
@@ -233,11 +279,13 @@ impl Decisions<Editor<'_>> {
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };
+        let since = self.0.store.last_audited()?;
         let snapshot = self.0.store.snapshot();
-        let mut report = self.0.checks().report_in(&*snapshot, query, &options)?;
+        let checks = self.0.checks();
+        let (mut report, asked) = checks.report_with_query(&*snapshot, query, &options)?;
         let text = query.as_text();
         report.locate_in(text, headings);
-        Ok(Filed {
+        let filed = Filed {
             book_digests: digests_of_books(&*snapshot, &report)?,
             report,
             catalogue_id: catalogue_id(&self.0)?.to_string(),
@@ -249,51 +297,71 @@ impl Decisions<Editor<'_>> {
             bytes: text.map(|text| text.len() as u64),
             clean: query.clean(),
             policy: options.policy,
+        };
+        Ok(MadeCheck {
+            filed,
+            asked,
+            since,
         })
     }
 
-    /// Writes a filed check with its text, or without it if there is no room for it.
+    /// Writes a filed check with its text and its gems, or without what there is no room for.
     pub(super) fn write_check(
         &self,
         id: Uuid,
         entry: &StoredDecision,
-        mut filed: Filed,
+        mut check: MadeCheck,
         text: Option<&str>,
         headings: &[Heading],
     ) -> Result<Report, CatalogueError> {
-        let evidence = self.0.evidence();
-        let turn = evidence.turn_to_file(text)?;
+        let turn = self.turn_to_file(text)?;
         let turn = turn.as_ref();
         // Another server may have had the turn before.
         if let Some(report) = self.filed_before()? {
             return Ok(report);
         }
-        if let Some(text) = text
-            && let Some(changes) = evidence.changes_to_keep(id, entry, text, headings)?
-        {
-            filed.report.text_kept = Some(true);
-            match self.write_filed(id, entry, &filed, changes, turn) {
-                Ok(()) => return Ok(filed.report),
+        let gems = self.0.watches().changes_to_watch(id, entry, &check)?;
+        let evidence = self.0.evidence();
+        let kept = text.map(|text| evidence.changes_to_keep(id, entry, text, headings));
+        let kept = kept.transpose()?.flatten();
+        let filed = &mut check.filed;
+        if gems.is_some() || kept.is_some() {
+            filed.report.text_kept = text.map(|_| kept.is_some());
+            let is_watched = gems.is_some();
+            let changes = gems.into_iter().chain(kept).flatten().collect();
+            match self.write_filed(id, entry, filed, changes, is_watched, turn) {
+                Ok(()) => return Ok(check.filed.report),
                 Err(CatalogueError::Store(StoreError::DiskFull(_) | StoreError::Full { .. })) => {}
                 Err(error) => return Err(error),
             }
         }
         filed.report.text_kept = text.map(|_| false);
-        self.write_filed(id, entry, &filed, Vec::new(), turn)?;
-        Ok(filed.report)
+        self.write_filed(id, entry, filed, Vec::new(), false, turn)?;
+        Ok(check.filed.report)
     }
 
-    /// Writes a filed check with the answer to its request, and with the changes that keep its text.
+    /// The turn in which a check is filed, if its gems or its text may be kept. A request that takes effect once has it anyway for
+    /// a text: another server may keep texts, and have begun the same request before.
+    fn turn_to_file(&self, text: Option<&str>) -> Result<Option<Turn<'_>>, CatalogueError> {
+        let keeps_text = self.0.evidence.days > 0 || self.0.once().is_some();
+        let has_turn = self.0.watching.days > 0 || text.is_some() && keeps_text;
+        has_turn
+            .then(|| self.0.turn(&self.0.filing_evidence, EVIDENCE))
+            .transpose()
+    }
+
+    /// Writes a filed check with the answer to its request, and with the changes that keep its text and its gems.
     fn write_filed(
         &self,
         id: Uuid,
         entry: &StoredDecision,
         filed: &Filed,
         mut changes: Vec<RowChange>,
+        is_watched: bool,
         turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"f", id), filed));
-        changes.extend(self.state_changes(id, entry)?);
+        changes.extend(self.state_changes(id, entry, is_watched)?);
         changes.extend(self.0.keep_answer(&filed.report.filed)?);
         self.write(id, entry, Some(filed), changes, turn, false)
     }
@@ -311,7 +379,8 @@ impl Decisions<Editor<'_>> {
             return Ok(decision);
         }
         check_lengths(None, None, Some(&new.reason))?;
-        if new.ruling == Ruling::Checked || new.reason.trim().is_empty() {
+        let is_ruling = !matches!(new.ruling, Ruling::Checked | Ruling::Matched);
+        if !is_ruling || new.reason.trim().is_empty() {
             return Err(CatalogueError::BadDecision);
         }
         let (check, about) = self.entry_of(&new.check, by)?;
@@ -337,7 +406,7 @@ impl Decisions<Editor<'_>> {
         let decision = kept.clone().shown(id, None);
         let mut changes = self.0.keep_answer(&decision)?;
         if self.is_up_to(new.ruling, check, by)? {
-            changes.extend(self.state_changes(id, &kept)?);
+            changes.extend(self.state_changes(id, &kept, false)?);
         }
         self.write(id, &kept, Some(&filed), changes, Some(&turn), false)?;
         Ok(decision)
@@ -353,31 +422,33 @@ impl Decisions<Editor<'_>> {
         turn: Option<&Turn<'_>>,
         imported: bool,
     ) -> Result<(), CatalogueError> {
-        changes.push(put(Table::Decisions, key(b"r", id), kept));
-        let check = parsed(&kept.check)?;
-        for library in filed.map(libraries_of).unwrap_or_default() {
-            let row = key(&library_prefix(library), check);
-            changes.push(RowChange::put(Table::Decisions, row, ""));
-        }
-        let books = filed.map(books_of).unwrap_or_default();
-        let books = books
-            .iter()
-            .map(|(library, book)| book_prefix(library, book));
-        for prefix in books.chain([digest_prefix(&kept.digest)]) {
-            changes.push(RowChange::put(Table::Decisions, key(&prefix, id), ""));
-        }
-        let action = Action::Decided {
-            decision: id.to_string(),
-            ruling: kept.ruling.as_str().to_owned(),
-            check: kept.check.clone(),
-            digest: kept.digest.clone(),
-            imported,
-        };
+        changes.extend(rows_of_entry(id, kept, filed)?);
+        let action = action_of(id, kept, imported);
         match turn {
             Some(turn) => turn.apply(&self.0.actor, &changes, &[action])?,
             None => self.0.apply_once(&changes, &[action])?,
         }
         Ok(())
+    }
+
+    /// What records, in the turn of filing, that a check matches a book which was added later; `None` if it is known.
+    pub(super) fn changes_of_match(
+        &self,
+        check: Uuid,
+        book: &Record,
+    ) -> Result<Option<(Vec<RowChange>, Action)>, CatalogueError> {
+        let Some(about) = self.entry(check)? else {
+            return Ok(None);
+        };
+        if self.is_because_of(&book.key, check)? {
+            return Ok(None);
+        }
+        let at = self.time_after(check, about.at)?;
+        let id = new_id(at);
+        let kept = about.of_match(at, book);
+        let mut changes = rows_of_entry(id, &kept, None)?;
+        changes.extend(self.state_changes(id, &kept, false)?);
+        Ok(Some((changes, action_of(id, &kept, false))))
     }
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
@@ -395,6 +466,7 @@ impl Decisions<Editor<'_>> {
             case,
             reason,
             filed,
+            matched_later,
             ..
         } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
@@ -411,6 +483,8 @@ impl Decisions<Editor<'_>> {
             name,
             case,
             reason,
+            // Of a check, it is said by another entry.
+            matched_later: matched_later.filter(|_| ruling == Ruling::Matched),
         };
         if let Some(known) = self.entry(id)? {
             return Ok(known == kept);
@@ -420,7 +494,7 @@ impl Decisions<Editor<'_>> {
         } else {
             None
         };
-        let mut changes = self.state_changes(id, &kept)?;
+        let mut changes = self.state_changes(id, &kept, false)?;
         changes.extend(
             filed
                 .iter()
@@ -440,10 +514,15 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
         let (id, kept) = self.entry_of(id, by)?;
         let (filed, text) = (self.filed(id)?, self.0.evidence().kept(id, &kept, by)?);
+        let watch_expires_at = self.0.watches().until(id)?;
         let mut shown = [kept.shown(id, filed)];
         self.add_states(&mut shown)?;
         let [shown] = shown;
-        Ok(Decision { text, ..shown })
+        Ok(Decision {
+            text,
+            watch_expires_at,
+            ..shown
+        })
     }
 
     /// A page of entries. `by`: only those that this actor sees. The work of a call is bounded.
@@ -539,6 +618,16 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         value.map(|value| read(&value, id)).transpose()
     }
 
+    /// Whether a person decides about a check because of a book, among others: it was known then, or told later.
+    pub(super) fn is_because_of(
+        &self,
+        book: &BookKey,
+        check: Uuid,
+    ) -> Result<bool, CatalogueError> {
+        let row = cause_row(check, book.library.as_str(), book.id.as_str());
+        Ok(self.0.row(Table::Decisions, &row)?.is_some())
+    }
+
     fn is_of_book(&self, book: &BookKey, id: Uuid) -> Result<bool, CatalogueError> {
         let prefix = book_prefix(book.library.as_str(), book.id.as_str());
         Ok(self.0.row(Table::Decisions, &key(&prefix, id))?.is_some())
@@ -589,6 +678,52 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             .collect();
         let rows = self.0.rows_of(Table::Decisions, &keys)?;
         Ok(rows.iter().any(Option::is_some))
+    }
+}
+
+/// An entry with its search keys.
+fn rows_of_entry(
+    id: Uuid,
+    kept: &StoredDecision,
+    filed: Option<&Filed>,
+) -> Result<Vec<RowChange>, CatalogueError> {
+    let check = parsed(&kept.check)?;
+    let (mut libraries, mut keys) = (filed.map(libraries_of).unwrap_or_default(), Vec::new());
+    for (library, book) in filed.map(books_of).unwrap_or_default() {
+        keys.push(key(&book_prefix(&library, &book), id));
+    }
+    if let Some(LaterMatch {
+        library, id: book, ..
+    }) = &kept.matched_later
+    {
+        libraries.insert(library);
+        keys.push(cause_row(check, library, book));
+        let book = book_prefix(library, book);
+        keys.extend([check, id].map(|id| key(&book, id)));
+    }
+    let matches = filed.map_or(&[][..], |filed| &filed.report.matches);
+    for found in matches.iter().filter(|found| needs_person(found)) {
+        keys.push(cause_row(check, &found.book.library, &found.book.id));
+    }
+    for library in libraries {
+        keys.push(key(&library_prefix(library), check));
+    }
+    keys.push(key(&digest_prefix(&kept.digest), id));
+    let rows = keys.into_iter();
+    let rows = rows.map(|row| RowChange::put(Table::Decisions, row, ""));
+    Ok(rows
+        .chain([put(Table::Decisions, key(b"r", id), kept)])
+        .collect())
+}
+
+/// The entry of the audit log for an entry.
+fn action_of(id: Uuid, kept: &StoredDecision, imported: bool) -> Action {
+    Action::Decided {
+        decision: id.to_string(),
+        ruling: kept.ruling.as_str().to_owned(),
+        check: kept.check.clone(),
+        digest: kept.digest.clone(),
+        imported,
     }
 }
 
@@ -696,6 +831,16 @@ fn digest_prefix(digest: &str) -> Vec<u8> {
 
 fn book_prefix(library: &str, book: &str) -> Vec<u8> {
     [b"b", library.as_bytes(), b"\0", book.as_bytes(), b"\0"].concat()
+}
+
+fn cause_row(check: Uuid, library: &str, book: &str) -> Vec<u8> {
+    let book = [library.as_bytes(), b"\0", book.as_bytes()].concat();
+    [key(b"m", check), book].concat()
+}
+
+/// Whether a person decides about a text that matches a book.
+fn needs_person(found: &Match) -> bool {
+    found.decides() && (found.book.rights.forbids() || found.book.rights == Rights::Unknown)
 }
 
 fn library_prefix(library: &str) -> Vec<u8> {

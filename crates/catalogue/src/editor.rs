@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::sharing::Turn;
 use super::{
     AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Evidence,
-    Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Webhooks,
+    Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
 use lapidary_work::LeasedWork;
@@ -131,6 +131,8 @@ subjects! {
     report_links: ReportLinks,
     /// Export, and import into it.
     transfer: Transfer,
+    /// Its watched checks.
+    watches: Watches,
     /// Its webhooks.
     webhooks: Webhooks,
 }

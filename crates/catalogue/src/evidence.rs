@@ -26,19 +26,22 @@ use crate::copy::rows;
 use crate::digest::digest_of;
 use crate::settings::put;
 use crate::sharing::{EVIDENCE, Turn};
+use crate::watches::WatchEnd;
 use lapidary_extract::Heading;
 use lapidary_store::{Action, Actor, RowChange, Table};
 
+/// What the keys of the pieces of texts begin with.
+const TEXT: &[u8] = b"t";
 /// Length of a piece in bytes: whatever reads a page of rows then needs little memory.
 const PIECE: usize = 64 << 10;
 /// Number of pieces that are read at a time to delete a text of unknown length.
 const PIECES: usize = 16;
-/// Number of expired texts that are deleted in one step.
-const AT_ONCE: usize = 16;
+/// Number of expired texts, or watched checks, that are deleted in one step.
+pub(super) const AT_ONCE: usize = 16;
 /// How often to look for expired texts.
 const LOOK: Duration = Duration::from_mins(1);
 const HOURS_OF_DAY: i64 = 24;
-/// The texts of one actor may take this many times what is still free, so that there is room for those of others.
+/// What is kept of one actor may take this many times what is still free, so that there is room for those of others.
 const THRESHOLD: u64 = 2;
 /// Tells the log once that texts are not kept.
 static FULL: Once = Once::new();
@@ -53,15 +56,9 @@ pub struct EvidenceLimits {
 }
 
 impl EvidenceLimits {
-    /// When the text of a check expires that is filed at a time.
-    fn until(self, filed: Timestamp) -> Timestamp {
-        let time = SignedDuration::from_hours(HOURS_OF_DAY * i64::from(self.days));
-        filed.checked_add(time).unwrap_or(Timestamp::MAX)
-    }
-
     /// Whether all texts may take so many bytes, and those of one actor so many of them.
     fn allow(self, all: u64, own: u64) -> bool {
-        own <= THRESHOLD * self.bytes.saturating_sub(all)
+        is_fair(self.bytes, all, own)
     }
 
     /// Whether checks are filed without their texts, or will soon be: one actor alone may take two thirds.
@@ -97,23 +94,38 @@ impl StoredEvidence {
 
     /// The keys of all pieces of the text of a check.
     fn pieces(self, id: Uuid) -> impl Iterator<Item = Vec<u8>> {
-        let pieces = pieces_of(self.text) + pieces_of(self.headings);
-        (0..pieces).map(move |number| piece_key(id, number))
+        piece_keys(TEXT, id, pieces_of(self.text) + pieces_of(self.headings))
     }
 }
 
+/// When something expires that is kept for so many days from a time on.
+pub(super) fn days_after(time: Timestamp, days: u32) -> Timestamp {
+    let days = SignedDuration::from_hours(HOURS_OF_DAY * i64::from(days));
+    time.checked_add(days).unwrap_or(Timestamp::MAX)
+}
+
+/// Whether so much may be kept in all, and so much of it of one actor.
+pub(super) fn is_fair(most: u64, all: u64, own: u64) -> bool {
+    own <= THRESHOLD * most.saturating_sub(all)
+}
+
 /// How many pieces so many bytes have.
-fn pieces_of(bytes: u64) -> u32 {
+pub(super) fn pieces_of(bytes: u64) -> u32 {
     bytes.div_ceil(PIECE as u64) as u32
 }
 
-/// The pieces of a text and of its headings, as they are written.
-fn pieces(id: Uuid, parts: [&[u8]; 2]) -> Vec<RowChange> {
-    let pieces = parts.into_iter().flat_map(|part| part.chunks(PIECE));
+/// The pieces of what is kept of a check, as they are written.
+pub(super) fn pieces(kind: &[u8], id: Uuid, parts: &[&[u8]]) -> Vec<RowChange> {
+    let pieces = parts.iter().flat_map(|part| part.chunks(PIECE));
     (0..)
         .zip(pieces)
-        .map(|(number, piece)| RowChange::put(Table::Decisions, piece_key(id, number), piece))
+        .map(|(number, piece)| RowChange::put(Table::Decisions, piece_key(kind, id, number), piece))
         .collect()
+}
+
+/// The keys of so many pieces.
+pub(super) fn piece_keys(kind: &[u8], id: Uuid, pieces: u32) -> impl Iterator<Item = Vec<u8>> {
+    (0..pieces).map(move |number| piece_key(kind, id, number))
 }
 
 /// Changes that delete texts.
@@ -132,18 +144,6 @@ struct EvidenceDeletion {
 pub struct Evidence<C>(pub(super) C);
 
 impl Evidence<Editor<'_>> {
-    /// The turn in which the check of a text is filed, if the text may be kept. A request that takes effect once has it anyway:
-    /// another server may keep texts, and have begun the same request before.
-    pub(super) fn turn_to_file(
-        &self,
-        text: Option<&str>,
-    ) -> Result<Option<Turn<'_>>, CatalogueError> {
-        let has_turn = text.is_some() && (self.0.evidence.days > 0 || self.0.once().is_some());
-        has_turn
-            .then(|| self.0.turn(&self.0.filing_evidence, EVIDENCE))
-            .transpose()
-    }
-
     /// What keeps the text of a check, in its turn; `None` if texts are not kept, or there is no room for it.
     pub(super) fn changes_to_keep(
         &self,
@@ -160,7 +160,7 @@ impl Evidence<Editor<'_>> {
         let evidence = StoredEvidence {
             text: text.len() as u64,
             headings: headings.len() as u64,
-            until: limits.until(entry.at),
+            until: days_after(entry.at, limits.days),
         };
         let mut all = self.stats()?;
         let mut own = self.stats_of(&entry.actor)?;
@@ -172,10 +172,10 @@ impl Evidence<Editor<'_>> {
             FULL.call_once(|| tell_of_full(limits));
             return Ok(None);
         }
-        let mut changes = pieces(id, [text.as_bytes(), &headings]);
+        let mut changes = pieces(TEXT, id, &[text.as_bytes(), &headings]);
         changes.extend([
             put(Table::Decisions, key(b"e", id), &evidence),
-            RowChange::put(Table::Decisions, expiry_key(evidence.until, id), ""),
+            RowChange::put(Table::Decisions, expiry_key(b"u", evidence.until, id), ""),
             put(Table::Decisions, b"k", &all),
             put(Table::Decisions, stats_key(&entry.actor), &own),
         ]);
@@ -224,7 +224,7 @@ impl Evidence<Editor<'_>> {
         Ok(Some(CheckedText { text, headings }))
     }
 
-    /// Deletes the kept text of a check. `by`: only if this actor filed it.
+    /// Deletes the kept text of a check, and ends its watch. `by`: only if this actor filed it.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`] and [`CatalogueError::NoSuchEvidence`].
@@ -234,10 +234,16 @@ impl Evidence<Editor<'_>> {
             return Err(missing(check));
         }
         let turn = self.0.turn(&self.0.filing_evidence, EVIDENCE)?;
-        let mut deletion = self.deletion()?;
-        if self.is_of_successor(&entry, by)? || !self.add_deletion(id, &mut deletion)? {
+        let (mut deletion, mut end) = (self.deletion()?, WatchEnd::default());
+        let is_kept = self.add_deletion(id, &mut deletion)?;
+        let is_watched = self.0.watches().add_end(id, &mut end)?;
+        if self.is_of_successor(&entry, by)? || !(is_kept || is_watched) {
             return Err(CatalogueError::NoSuchEvidence(id.to_string()));
         }
+        if !is_kept {
+            deletion.checks.push(id.to_string());
+        }
+        deletion.changes.extend(end.finish());
         self.apply_deletion(&turn, deletion, |check| Action::EvidenceDeleted { check })
     }
 
@@ -281,10 +287,10 @@ impl Evidence<Editor<'_>> {
         {
             Some(evidence) => {
                 let mut keys: Vec<Vec<u8>> = evidence.pieces(id).collect();
-                keys.push(expiry_key(evidence.until, id));
+                keys.push(expiry_key(b"u", evidence.until, id));
                 (keys, evidence.sum())
             }
-            None => self.pieces_found(id)?,
+            None => pieces_found(&self.0, TEXT, id)?,
         };
         keys.push(row);
         let deleted = keys
@@ -302,18 +308,6 @@ impl Evidence<Editor<'_>> {
             uncount(own, bytes);
         }
         Ok(true)
-    }
-
-    /// The keys of the pieces of a text of unknown length, and their bytes.
-    fn pieces_found(&self, id: Uuid) -> Result<(Vec<Vec<u8>>, u64), CatalogueError> {
-        tracing::warn!("what is kept of the text of the filed check {id} is damaged");
-        let (mut keys, mut bytes) = (Vec::new(), 0);
-        for row in rows(&*self.0.store, Table::Decisions, &key(b"t", id), PIECES) {
-            let (key, piece) = row?;
-            bytes += piece.len() as u64;
-            keys.push(key);
-        }
-        Ok((keys, bytes))
     }
 
     fn apply_deletion(
@@ -387,7 +381,7 @@ impl<C: Deref<Target = Catalogue>> Evidence<C> {
     }
 
     /// Whether a check was filed with an earlier key of the name of this actor's. Its text is not for the new one.
-    fn is_of_successor(
+    pub(super) fn is_of_successor(
         &self,
         entry: &StoredDecision,
         by: Option<&Actor>,
@@ -402,15 +396,43 @@ impl<C: Deref<Target = Catalogue>> Evidence<C> {
 
     /// The rows of texts that have expired, the first ones first.
     fn expired(&self, now: Timestamp, most: usize) -> Result<Vec<Vec<u8>>, CatalogueError> {
-        let rows = self.0.store.page(Table::Decisions, b"u", None, most)?;
-        let first_kept = expiry_key(now, Uuid::max());
-        let rows = rows.into_iter().map(|(row, _)| row);
-        Ok(rows.take_while(|row| *row <= first_kept).collect())
+        expired(&self.0, b"u", now, most)
     }
 }
 
+/// The keys of the pieces of a check of unknown length, and their bytes.
+pub(super) fn pieces_found(
+    catalogue: &Catalogue,
+    kind: &[u8],
+    id: Uuid,
+) -> Result<(Vec<Vec<u8>>, u64), CatalogueError> {
+    tracing::warn!("what is kept of the filed check {id} is damaged");
+    let (mut keys, mut bytes) = (Vec::new(), 0);
+    for row in rows(&*catalogue.store, Table::Decisions, &key(kind, id), PIECES) {
+        let (key, piece) = row?;
+        bytes += piece.len() as u64;
+        keys.push(key);
+    }
+    Ok((keys, bytes))
+}
+
+/// The rows of what has expired of a kind, the first ones first.
+pub(super) fn expired(
+    catalogue: &Catalogue,
+    kind: &[u8],
+    now: Timestamp,
+    most: usize,
+) -> Result<Vec<Vec<u8>>, CatalogueError> {
+    let rows = catalogue.store.page(Table::Decisions, kind, None, most)?;
+    let first_kept = expiry_key(kind, now, Uuid::max());
+    let rows = rows.into_iter().map(|(row, _)| row);
+    Ok(rows.take_while(|row| *row <= first_kept).collect())
+}
+
 /// A row, or `None` if it is damaged.
-fn readable<T>(row: Result<Option<T>, CatalogueError>) -> Result<Option<T>, CatalogueError> {
+pub(super) fn readable<T>(
+    row: Result<Option<T>, CatalogueError>,
+) -> Result<Option<T>, CatalogueError> {
     match row {
         Err(CatalogueError::BadSetting { .. }) => Ok(None),
         row => row,
@@ -442,18 +464,20 @@ pub fn is_evidence(digest: &str, text: &str) -> Result<(), CatalogueError> {
     Err(CatalogueError::OtherEvidence { found, filed })
 }
 
-/// Deletes texts of filed checks in the background when they expire, until [`Jobs::stop`](crate::Jobs::stop).
+/// Deletes texts of filed checks and ends watches in the background when they expire, until [`Jobs::stop`](crate::Jobs::stop).
 pub fn expire_evidence(catalogue: &Arc<Catalogue>) {
     let expiring = Arc::clone(catalogue);
     catalogue.runner.beside(move || {
         loop {
-            let evidence = expiring.by(Actor::Local).evidence();
-            let more = evidence
-                .delete_expired(Timestamp::now())
-                .unwrap_or_else(|error| {
-                    tracing::warn!("expired texts of filed checks are not deleted: {error}");
+            let (editor, now) = (expiring.by(Actor::Local), Timestamp::now());
+            let texts = editor.evidence().delete_expired(now);
+            let watches = editor.watches().end_expired(now);
+            let more = [texts, watches].into_iter().any(|more| {
+                more.unwrap_or_else(|error| {
+                    tracing::warn!("what has expired of filed checks is not deleted: {error}");
                     false
-                });
+                })
+            });
             let pause = if more { Duration::ZERO } else { LOOK };
             if !expiring.runner.sleep(pause) {
                 return;
@@ -462,17 +486,17 @@ pub fn expire_evidence(catalogue: &Arc<Catalogue>) {
     });
 }
 
-fn piece_key(id: Uuid, number: u32) -> Vec<u8> {
-    [b"t", id.as_bytes().as_slice(), &number.to_be_bytes()].concat()
+fn piece_key(kind: &[u8], id: Uuid, number: u32) -> Vec<u8> {
+    [kind, id.as_bytes(), &number.to_be_bytes()].concat()
 }
 
 fn stats_key(actor: &str) -> Vec<u8> {
     [b"k", actor.as_bytes()].concat()
 }
 
-fn expiry_key(until: Timestamp, id: Uuid) -> Vec<u8> {
+pub(super) fn expiry_key(kind: &[u8], until: Timestamp, id: Uuid) -> Vec<u8> {
     let milliseconds = u64::try_from(until.as_millisecond()).unwrap_or(0);
-    key(&[b"u", milliseconds.to_be_bytes().as_slice()].concat(), id)
+    key(&[kind, &milliseconds.to_be_bytes()].concat(), id)
 }
 
 #[cfg(test)]
@@ -542,7 +566,7 @@ mod tests {
             assert_eq!(other.text_kept, Some(days > 0));
             let (at, case) = (Timestamp::now(), Case::default());
             let (id, by, digest) = (new_id(at), &Actor::Local, query.digest());
-            let entry = StoredDecision::of_check(id, at, by, case, digest, &checked.report);
+            let entry = StoredDecision::of_check(id, at, by, case, digest, &checked.filed.report);
             let report = decisions
                 .write_check(id, &entry, checked, query.as_text(), &[])
                 .expect("a report");

@@ -77,6 +77,7 @@ mod text;
 mod told;
 mod transfer;
 mod versions;
+mod watches;
 mod webhooks;
 
 pub use add::Prepared;
@@ -112,6 +113,7 @@ pub use side_by_side::{MOST_COMPARED, side_by_side};
 pub use terms::Terms;
 pub use text::Text;
 pub use transfer::{Transfer, import};
+pub use watches::{WatchLimits, Watches, start_watching};
 pub use webhooks::{WebhookOwner, Webhooks, start_webhooks};
 
 use std::path::Path;
@@ -139,8 +141,9 @@ pub struct Catalogue {
     webhooks: webhooks::LocalWebhooks,
     client_recipe: Option<RecipeName>,
     evidence: EvidenceLimits,
+    watching: WatchLimits,
     changing_settings: Mutex<()>,
-    /// Held while a text is filed or deleted, whose bytes are counted.
+    /// Held while a check is filed whose text or gems are kept, or these are deleted, or a check is decided.
     filing_evidence: Mutex<()>,
     /// Books that are checked and added in one step ([`gate`]).
     gate_queue: gate_queue::GateQueue,
@@ -218,6 +221,7 @@ impl Catalogue {
         let store: Arc<dyn Store> = store.into();
         Self {
             runner: Runner::new(Arc::clone(&store)),
+            watching: WatchLimits::usual(store.sharing().is_some()),
             store,
             rule: RuleChanges::default(),
             jobs: jobs::BegunJobs::default(),
@@ -283,6 +287,12 @@ impl Catalogue {
         Self { evidence, ..self }
     }
 
+    /// Sets how long filed checks are watched, and how many.
+    #[must_use]
+    pub fn with_watching(self, watching: WatchLimits) -> Self {
+        Self { watching, ..self }
+    }
+
     /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
     #[must_use]
     pub fn with_private_webhooks(mut self, allowed: bool) -> Self {
@@ -329,6 +339,7 @@ impl Catalogue {
             disk_bytes,
             posting_bytes,
             evidence: self.evidence().stats()?,
+            watched: self.watches().stats()?,
             rule,
             cluster,
         })

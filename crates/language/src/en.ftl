@@ -343,6 +343,10 @@ decided = Decision: { $ruling }, { $actor }, { $day }
 needs_no_decision = No decision needed
 # $libraries (String)
 waits_for = Not decided yet. Reviewers of { $libraries } decide
+# $title (String), $library (String)
+matched_later = “{ $title }” of { $library }, added later
+# $book (String)
+waits_again = Not decided yet. It matches { $book }
 # $number (Number)
 more_works = { $number } more
 # $number (Number)

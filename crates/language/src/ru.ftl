@@ -314,6 +314,8 @@ only_gems = { $name }: сам текст не передан, только ег�
 decided = Решение: { $ruling }, { $actor }, { $day }
 needs_no_decision = Решение не нужно
 waits_for = Ещё не решено. Решает { $libraries }
+matched_later = «{ $title }» ({ $library }), добавлена позже
+waits_again = Ещё не решено. Совпала книга { $book }
 more_works = ещё { $number }
 other_editions = { $number ->
     [one] ещё { $number } издание

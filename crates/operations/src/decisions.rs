@@ -41,8 +41,8 @@ pub struct DecisionsQuery {
 impl Input for DecisionsQuery {
     fn sent_as() -> SentAs {
         SentAs::query::<Self>(
-            "digest, library and book (together), day (such as 2026-01-31), state ('open', 'appealed', 'decided' or 'clear'; \
-             without those before), cursor (the 'next_cursor' of the previous page) and limit (a number)",
+            "digest, library and book (together), day (such as 2026-01-31), state ('open', 'appealed', 'decided', 'watched' or \
+             'clear'; without those before), cursor (the 'next_cursor' of the previous page) and limit (a number)",
         )
     }
 }
@@ -173,7 +173,7 @@ impl Operation for DeleteEvidence {
     const ENDPOINT: Endpoint = Endpoint::delete("/v1/decisions/{decision}/text", Needs::Decisions)
         .named("delete_evidence", "Delete the kept text of a filed check")
         .about(
-            "The report stays. A key that is no administrator's deletes texts that it filed. Earlier backups still have the text.",
+            "The report stays, and the check is watched no longer. A key that is no administrator's deletes texts that it filed. Earlier backups still have the text.",
         )
         .answers(&[(204, "It was deleted")]);
 

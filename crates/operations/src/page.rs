@@ -8,8 +8,7 @@ use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{
     self, AllowList, AllowLists, Job, Jobs, Key, KeyWebhook, KeyWebhooks, Keys, Libraries,
     LibraryListing, RecipeList, RecipeStats, ReportLink, ReportLinks, Source, SourceError,
-    SourceErrors, Sources, Webhook,
-    Webhooks,
+    SourceErrors, Sources, Webhook, Webhooks,
 };
 use lapidary_common::error::ErrorCode;
 use serde::{Deserialize, Serialize};

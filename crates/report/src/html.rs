@@ -10,11 +10,11 @@ use super::outcome::Outcome;
 use super::page::clean;
 use super::passages::{self, Side, legend, read_aloud};
 use super::words::{
-    certainty, disabled, figures, identity, informing, not_described, recipes, relation,
-    reservation, rights, rule, ruling, sentence, shares, subject,
+    certainty, disabled, figures, identity, informing, later_match, not_described, recipes,
+    relation, reservation, rights, rule, ruling, sentence, shares, subject,
 };
 use super::works::{TextLength, Work, title, works};
-use lapidary_catalogue::api::{CheckState, Decision, Match, Report};
+use lapidary_catalogue::api::{CheckState, Decision, LaterMatch, Match, Report};
 use lapidary_language::Language;
 
 /// Colours and fonts, of the console too.
@@ -50,6 +50,8 @@ pub struct Standing<'a> {
     pub state: CheckState,
     /// The last decision.
     pub last: Option<&'a Decision>,
+    /// The book that was added later and made it wait for a decision again.
+    pub later: Option<&'a LaterMatch>,
 }
 
 /// The texts that a page may show passages of.
@@ -150,13 +152,16 @@ fn head(language: Language, checked: &CheckedReport<'_>, works: &[Work<'_>]) -> 
 /// What was decided about a check and by whom, or who decides.
 #[must_use]
 pub fn standing_of(language: Language, report: &Report, standing: &Standing<'_>) -> String {
+    if let Some(later) = standing.later {
+        return language.waits_again(&later_match(language, later));
+    }
     match (standing.last, standing.state) {
         (Some(last), _) => language.decided(
             &ruling(language, last.ruling),
             &clean(&last.actor),
             &last.created_at.strftime("%Y-%m-%d").to_string(),
         ),
-        (None, CheckState::Clear) => language.needs_no_decision(),
+        (None, CheckState::Clear | CheckState::Watched) => language.needs_no_decision(),
         (None, _) => language.waits_for(&language.list(&deciding_libraries(report))),
     }
 }

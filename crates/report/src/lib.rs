@@ -47,4 +47,4 @@ pub use self::passages::Side;
 pub use self::table::passages_csv;
 pub use self::terminal::print_report;
 pub use self::terminal::style;
-pub use self::words::{ruling, why_not_checked};
+pub use self::words::{later_match, ruling, why_not_checked};

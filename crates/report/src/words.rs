@@ -4,7 +4,7 @@ use lapidary_gems::{Place, RecipeName, Rule};
 
 use super::outcome::Outcome;
 use super::page::clean;
-use lapidary_catalogue::api::{Match, Report, Ruling};
+use lapidary_catalogue::api::{LaterMatch, Match, Report, Ruling};
 use lapidary_checking::{Extent, Identity, InformationalReason, Reason, Relation};
 use lapidary_extract::position::{Position, PositionRange};
 use lapidary_language::Language;
@@ -62,7 +62,15 @@ pub fn ruling(language: Language, ruling: Ruling) -> String {
         Ruling::Accepted => language.c_accepted(),
         Ruling::Refused => language.c_refused(),
         Ruling::Appealed => language.c_appealed(),
+        Ruling::Matched => language.c_matched(),
     }
+}
+
+/// The book that was added after a check was filed, and matches it.
+#[must_use]
+pub fn later_match(language: Language, later: &LaterMatch) -> String {
+    let title = clean(later.title.as_deref().unwrap_or(&later.id));
+    language.matched_later(&title, &clean(&later.library))
 }
 
 fn matches_only_allowed(report: &Report) -> bool {

@@ -103,11 +103,11 @@ pub enum Action {
         /// The kind of job.
         kind: String,
     },
-    /// A check was filed, or a decision about one recorded.
+    /// A check was filed, a decision about one recorded, or that a later book matches it.
     Decided {
         /// The id of the entry.
         decision: String,
-        /// `checked`, `accepted`, `refused` or `appealed`.
+        /// `checked`, `accepted`, `refused`, `appealed` or `matched`.
         ruling: String,
         /// The id of the check that it is about.
         check: String,
@@ -132,6 +132,11 @@ pub enum Action {
     },
     /// The kept text of a filed check was deleted.
     EvidenceDeleted {
+        /// The id of the check.
+        check: String,
+    },
+    /// A filed check is no longer watched, because it has expired.
+    WatchExpired {
         /// The id of the check.
         check: String,
     },

@@ -67,6 +67,7 @@ fn summary(event: EventType) -> &'static str {
         EventType::SourceEnded => "A run of a source ended",
         EventType::SourceFailed => "A run of a source cannot go on for now",
         EventType::CheckFiled => "A check was filed that waits for a decision",
+        EventType::CheckMatched => "A watched check matches a book that was added later",
         EventType::DecisionMade => "A filed check was accepted or refused",
         EventType::DecisionAppealed => "A decision was disputed",
         EventType::JobEnded => "A job is done, failed or was cancelled",
@@ -96,6 +97,7 @@ fn body(event: EventType) -> Body {
                 "url": "/v1/sources/feed" }),
         ),
         EventType::CheckFiled => body_of::<DecisionEvent>(name, &decision("checked", "open")),
+        EventType::CheckMatched => body_of::<DecisionEvent>(name, &decision("matched", "")),
         EventType::DecisionMade => body_of::<DecisionEvent>(name, &decision("accepted", "")),
         EventType::DecisionAppealed => body_of::<DecisionEvent>(name, &decision("appealed", "")),
         EventType::JobEnded => body_of::<JobEvent>(

@@ -12,6 +12,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Command, ValueEnum};
+use lapidary_catalogue::WatchLimits;
 use lapidary_catalogue::permission::Rate;
 use lapidary_gems::RecipeName;
 use lapidary_operations::MIN_FREE;
@@ -157,6 +158,19 @@ pub struct Settings {
     /// free. Beyond it, checks are filed without their texts [default: 1GiB, or 64MiB with --store, where one node has them in memory]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_EVIDENCE")]
     pub max_evidence: Option<Size>,
+    /// Look up each book that is added in the gems of the checks that were filed within this many days. With 0, no check is watched
+    /// from now on
+    #[arg(
+        long,
+        value_name = "DAYS",
+        env = "LAPIDARY_WATCH_DAYS",
+        default_value_t = 90
+    )]
+    pub watch_days: u32,
+    /// The most that the gems of watched checks take together, before compression; those of one key at most twice what is still
+    /// free. Beyond it, checks are not watched [default: 4GiB, or 64MiB with --store, where one node has them in memory]
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_WATCHED")]
+    pub max_watched: Option<Size>,
     /// Allow backup jobs, which write to folders directly below this one. Without it, a server makes no backups
     #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
     pub backups: Option<PathBuf>,
@@ -270,6 +284,16 @@ impl Settings {
             MAX_EVIDENCE
         };
         self.max_evidence.map_or(usual, |most| most.0)
+    }
+
+    /// How long filed checks are watched, and how many.
+    #[must_use]
+    pub fn watching(&self) -> WatchLimits {
+        let usual = WatchLimits::usual(self.store.is_some());
+        WatchLimits {
+            days: self.watch_days,
+            bytes: self.max_watched.map_or(usual.bytes, |most| most.0),
+        }
     }
 
     /// A request that takes at least this long is logged as a warning.

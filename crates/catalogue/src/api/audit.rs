@@ -52,8 +52,9 @@ struct Described {
     actor: String,
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), whether a
     /// library is trusted (`library_trust`), the whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
-    /// (`folds_kept`), a job (`job_started`, `job_ended`, `job_cancelled`), a run of a source (`source_run`), a filed check or a
-    /// decision (`decided`), or the kept text of a filed check (`evidence_read`, `evidence_deleted`, `evidence_expired`).
+    /// (`folds_kept`), a job (`job_started`, `job_ended`, `job_cancelled`), a run of a source (`source_run`), a filed check or what was
+    /// decided or found about it later (`decided`), the kept text of a filed check (`evidence_read`, `evidence_deleted`,
+    /// `evidence_expired`), or a check that is no longer watched (`watch_expired`).
     action: String,
     /// The library, or that of the book.
     library: Option<String>,
@@ -83,7 +84,7 @@ struct Described {
     kept: Option<bool>,
     /// The id of the filed check or decision.
     decision: Option<String>,
-    /// What it says: `checked`, `accepted`, `refused` or `appealed`.
+    /// What it says: `checked`, `accepted`, `refused`, `appealed` or `matched`.
     ruling: Option<String>,
     /// The id of the filed check that it is about, or whose text was read or deleted.
     check: Option<String>,

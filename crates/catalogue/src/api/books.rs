@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::checks::is_zero;
-use super::{EvidenceStats, HiddenText, Problem};
+use super::{EvidenceStats, HiddenText, Problem, WatchStats};
 use crate::object;
 use crate::permission::Unless;
 use crate::told::told_gems;
@@ -377,6 +377,9 @@ pub struct Stats {
     /// The kept texts of filed checks.
     #[serde(default)]
     pub evidence: EvidenceStats,
+    /// The filed checks that are watched.
+    #[serde(default)]
+    pub watched: WatchStats,
     /// The rule that checks use with the default recipe.
     pub rule: Rule,
     /// The state of the cluster, if the catalogue is in one that answers.

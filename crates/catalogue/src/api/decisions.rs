@@ -20,6 +20,8 @@ pub enum Ruling {
     Refused,
     /// A decision is disputed.
     Appealed,
+    /// A book that was added later matches.
+    Matched,
 }
 
 impl Ruling {
@@ -31,6 +33,7 @@ impl Ruling {
             Self::Accepted => "accepted",
             Self::Refused => "refused",
             Self::Appealed => "appealed",
+            Self::Matched => "matched",
         }
     }
 }
@@ -39,19 +42,27 @@ impl Ruling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
-    /// It waits for a decision: the text matches, and nothing permits it.
+    /// It waits for a decision: the text matches, perhaps a book that was added later, and nothing permits it.
     Open,
     /// The last decision is disputed.
     Appealed,
     /// It was decided.
     Decided,
-    /// It needs no decision.
+    /// It needs no decision unless a book that is added later matches.
+    Watched,
+    /// It needs no decision, and is not watched.
     Clear,
 }
 
 impl CheckState {
     /// All states.
-    pub const ALL: [Self; 4] = [Self::Open, Self::Appealed, Self::Decided, Self::Clear];
+    pub const ALL: [Self; 5] = [
+        Self::Open,
+        Self::Appealed,
+        Self::Decided,
+        Self::Watched,
+        Self::Clear,
+    ];
 
     /// The word used in JSON.
     #[must_use]
@@ -60,6 +71,7 @@ impl CheckState {
             Self::Open => "open",
             Self::Appealed => "appealed",
             Self::Decided => "decided",
+            Self::Watched => "watched",
             Self::Clear => "clear",
         }
     }
@@ -120,6 +132,26 @@ pub struct Decision {
     /// For `checked`: the id of the decision about it that holds, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_id: Option<String>,
+    /// For `checked`, if it is shown alone: until when books that are added are looked up in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch_expires_at: Option<Timestamp>,
+    /// For `matched`: the book. For `checked`: the last book that made the check wait for a decision again, while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched_later: Option<LaterMatch>,
+}
+
+/// A book that was added or changed after a check was filed, and matches it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LaterMatch {
+    /// Its library.
+    pub library: String,
+    /// Its id in the library.
+    pub id: String,
+    /// Its title, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// When it was found.
+    pub matched_at: Timestamp,
 }
 
 /// The text of a filed check, which is kept for a while.
@@ -137,6 +169,15 @@ pub struct EvidenceStats {
     /// How many.
     pub texts: u64,
     /// Their bytes, before compression.
+    pub bytes: u64,
+}
+
+/// The filed checks that are watched: each book that is added is looked up in them.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WatchStats {
+    /// How many.
+    pub checks: u64,
+    /// The bytes of what is kept of them, before compression.
     pub bytes: u64,
 }
 

@@ -33,7 +33,8 @@ pub use checks::{
     Match, Report,
 };
 pub use decisions::{
-    CheckState, Decision, DecisionPage, EvidenceStats, Filed, KeptText, NewDecision, Ruling,
+    CheckState, Decision, DecisionPage, EvidenceStats, Filed, KeptText, LaterMatch, NewDecision,
+    Ruling, WatchStats,
 };
 pub use doctor::{Finding, FindingCode, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};

@@ -40,6 +40,9 @@ pub enum EventType {
     /// A check was filed that waits for a decision.
     #[serde(rename = "check.filed")]
     CheckFiled,
+    /// A filed check that is watched matches a book that was added later.
+    #[serde(rename = "check.matched")]
+    CheckMatched,
     /// A filed check was accepted or refused.
     #[serde(rename = "decision.made")]
     DecisionMade,
@@ -53,7 +56,7 @@ pub enum EventType {
 
 impl EventType {
     /// All types.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::BookMatched,
         Self::BookQuarantined,
         Self::BookConfirmed,
@@ -62,6 +65,7 @@ impl EventType {
         Self::SourceEnded,
         Self::SourceFailed,
         Self::CheckFiled,
+        Self::CheckMatched,
         Self::DecisionMade,
         Self::DecisionAppealed,
         Self::JobEnded,
@@ -79,6 +83,7 @@ impl EventType {
             Self::SourceEnded => "source.ended",
             Self::SourceFailed => "source.failed",
             Self::CheckFiled => "check.filed",
+            Self::CheckMatched => "check.matched",
             Self::DecisionMade => "decision.made",
             Self::DecisionAppealed => "decision.appealed",
             Self::JobEnded => "job.ended",
@@ -90,7 +95,11 @@ impl EventType {
     pub fn is_of_libraries(self) -> bool {
         !matches!(
             self,
-            Self::CheckFiled | Self::DecisionMade | Self::DecisionAppealed | Self::JobEnded
+            Self::CheckFiled
+                | Self::CheckMatched
+                | Self::DecisionMade
+                | Self::DecisionAppealed
+                | Self::JobEnded
         )
     }
 }

@@ -25,15 +25,18 @@ fn letter(state: CheckState) -> u8 {
         CheckState::Open => b'o',
         CheckState::Appealed => b'a',
         CheckState::Decided => b'd',
+        CheckState::Watched => b'w',
         CheckState::Clear => b'c',
     }
 }
 
 /// The state of a check after an entry about it.
-pub(super) fn state_after(entry: &StoredDecision) -> CheckState {
+pub(super) fn state_after(entry: &StoredDecision, is_watched: bool) -> CheckState {
     match entry.ruling {
         Ruling::Checked if entry.needs_decision() => CheckState::Open,
+        Ruling::Checked if is_watched => CheckState::Watched,
         Ruling::Checked => CheckState::Clear,
+        Ruling::Matched => CheckState::Open,
         Ruling::Accepted | Ruling::Refused => CheckState::Decided,
         Ruling::Appealed => CheckState::Appealed,
     }
@@ -47,6 +50,20 @@ impl StoredDecision {
         let matches = [Reason::Match, Reason::NoneDecides].contains(&reason);
         self.verdict.forbids() || self.verdict == Rights::Unknown && matches
     }
+}
+
+/// What puts a check into a state, by this entry about it.
+fn changes_of_state(check: Uuid, state: CheckState, entry: Uuid) -> Vec<RowChange> {
+    let row = [&[letter(state)][..], entry.as_bytes()].concat();
+    let others = CheckState::ALL.into_iter().filter(|other| *other != state);
+    let mut changes: Vec<RowChange> = others
+        .map(|other| RowChange::delete(Table::Decisions, queue_key(other, check)))
+        .collect();
+    changes.extend([
+        RowChange::put(Table::Decisions, queue_key(state, check), ""),
+        RowChange::put(Table::Decisions, key(b"s", check), row),
+    ]);
+    changes
 }
 
 fn queue_key(state: CheckState, check: Uuid) -> Vec<u8> {
@@ -63,38 +80,51 @@ fn state_of(row: &[u8]) -> Option<(CheckState, Uuid)> {
 }
 
 impl<C: Deref<Target = Catalogue>> Decisions<C> {
-    /// What an entry changes in where its check stands.
+    /// What an entry changes in where its check stands, which may be watched.
     pub(super) fn state_changes(
         &self,
         id: Uuid,
         entry: &StoredDecision,
+        is_watched: bool,
     ) -> Result<Vec<RowChange>, CatalogueError> {
         let check = parsed(&entry.check)?;
-        if self.is_older(id, check)? {
-            return Ok(Vec::new());
+        if let Some((state, last)) = self.standing(check)? {
+            // A later entry may be known if this one is imported.
+            let is_older = last > id;
+            if is_older || entry.ruling == Ruling::Matched && !self.is_let_through(state, last)? {
+                return Ok(Vec::new());
+            }
         }
-        let state = state_after(entry);
-        let row = [&[letter(state)][..], id.as_bytes()].concat();
-        let others = CheckState::ALL.into_iter().filter(|other| *other != state);
-        let mut changes: Vec<RowChange> = others
-            .map(|other| RowChange::delete(Table::Decisions, queue_key(other, check)))
-            .collect();
-        changes.extend([
-            RowChange::put(Table::Decisions, queue_key(state, check), ""),
-            RowChange::put(Table::Decisions, key(b"s", check), row),
-        ]);
-        Ok(changes)
+        Ok(changes_of_state(check, state_after(entry, is_watched), id))
     }
 
-    /// Whether a later entry than this one changed where a check stands, as it may have if this one is imported.
-    fn is_older(&self, id: Uuid, check: Uuid) -> Result<bool, CatalogueError> {
-        Ok(self.last_change(check)?.is_some_and(|last| last > id))
+    /// Whether the text of a check is let through, or may soon be, so that a book that matches it later puts it into the queue.
+    fn is_let_through(&self, state: CheckState, last: Uuid) -> Result<bool, CatalogueError> {
+        match state {
+            CheckState::Open | CheckState::Watched | CheckState::Clear => Ok(true),
+            CheckState::Appealed => Ok(false),
+            CheckState::Decided => {
+                let last = self.entry(last)?;
+                Ok(last.is_some_and(|last| last.ruling == Ruling::Accepted))
+            }
+        }
     }
 
-    /// The last entry that changed where a check stands.
-    fn last_change(&self, check: Uuid) -> Result<Option<Uuid>, CatalogueError> {
+    /// What changes in where a check stands when it is no longer watched.
+    pub(crate) fn changes_of_watch_end(
+        &self,
+        check: Uuid,
+    ) -> Result<Vec<RowChange>, CatalogueError> {
+        Ok(match self.standing(check)? {
+            Some((CheckState::Watched, last)) => changes_of_state(check, CheckState::Clear, last),
+            _ => Vec::new(),
+        })
+    }
+
+    /// Where a check stands, and the last entry that changed it.
+    fn standing(&self, check: Uuid) -> Result<Option<(CheckState, Uuid)>, CatalogueError> {
         let row = self.0.row(Table::Decisions, &key(b"s", check))?;
-        Ok(row.and_then(|row| state_of(&row)).map(|(_, entry)| entry))
+        Ok(row.and_then(|row| state_of(&row)))
     }
 
     /// Whether a decision of this actor changes where a check stands. Of who only filed the check, only an appeal does: nobody
@@ -117,8 +147,9 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         check: Uuid,
         filed_at: Timestamp,
     ) -> Result<Timestamp, CatalogueError> {
-        let last = self.last_change(check)?;
-        let last = last.map(|last| self.entry(last)).transpose()?.flatten();
+        let last = self.standing(check)?;
+        let last = last.map(|(_, last)| self.entry(last)).transpose()?;
+        let last = last.flatten();
         let last = last.map_or(filed_at, |last| last.at.max(filed_at));
         let next = last.saturating_add(1.millisecond()).unwrap_or(last);
         Ok(Timestamp::now().max(next))
@@ -164,7 +195,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         })
     }
 
-    /// Adds to filed checks where they stand.
+    /// Adds to filed checks where they stand, and which book made those that are open again.
     pub(super) fn add_states(&self, decisions: &mut [Decision]) -> Result<(), CatalogueError> {
         let mut checks: Vec<&mut Decision> = decisions
             .iter_mut()
@@ -176,10 +207,19 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             .collect::<Result<Vec<_>, CatalogueError>>()?;
         let rows = self.0.rows_of(Table::Decisions, &keys)?;
         for (entry, row) in checks.iter_mut().zip(rows) {
-            let (state, last) = row.and_then(|row| state_of(&row)).unzip();
-            let last = last.map(|last| last.to_string());
-            entry.decision_id = last.filter(|last| *last != entry.id);
-            entry.state = state;
+            let Some((state, last)) = row.and_then(|row| state_of(&row)) else {
+                continue;
+            };
+            entry.state = Some(state);
+            if last.to_string() == entry.id {
+                continue;
+            }
+            if state == CheckState::Open {
+                let last = self.entry(last)?;
+                entry.matched_later = last.and_then(|last| last.matched_later);
+            } else {
+                entry.decision_id = Some(last.to_string());
+            }
         }
         Ok(())
     }

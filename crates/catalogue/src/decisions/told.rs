@@ -35,7 +35,8 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let Some(entry) = self.entry(check)? else {
             return Ok(None);
         };
-        let is_waiting = entry.ruling == Ruling::Checked && state_after(&entry) == CheckState::Open;
+        let is_waiting =
+            entry.ruling == Ruling::Checked && state_after(&entry, false) == CheckState::Open;
         let may_decide = match viewer(key) {
             Some(by) => self.matches_library_of(check, &by)?,
             None => true,

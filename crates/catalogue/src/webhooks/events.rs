@@ -225,6 +225,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
         };
         let kind = match ruling {
             "checked" => EventType::CheckFiled,
+            "matched" => EventType::CheckMatched,
             "appealed" => EventType::DecisionAppealed,
             _ => EventType::DecisionMade,
         };
