@@ -59,21 +59,23 @@ impl<'a> LookedUp<'a> {
             books,
             positions: question.positions,
         };
-        let kept: Vec<PlacedGem> = probes
-            .iter()
-            .filter(|probe| probe.kept)
-            .map(|probe| probe.placed)
-            .collect();
-        let taken = kept
-            .iter()
-            .zip(query.listed(&kept))
-            .filter(|(_, listed)| *listed == Listed::Common);
-        let also_common: Vec<Gem> = taken.map(|(placed, _)| placed.gem).collect();
-        query.common.extend(also_common);
+        if !recipe.posts_all() {
+            let near_common = query.taken_for_common(&probes);
+            query.common.extend(near_common);
+        }
         probes.retain(|probe| !query.common.contains(&probe.placed.gem));
         query.in_query = probes.iter().map(|probe| probe.placed.gem).collect();
         query.probes = probes;
         Ok(query)
+    }
+
+    /// The gems without a posting that are between common ones, and are taken for common too.
+    fn taken_for_common(&self, probes: &[Probe]) -> Vec<Gem> {
+        let kept = probes.iter().filter(|probe| probe.kept);
+        let kept: Vec<PlacedGem> = kept.map(|probe| probe.placed).collect();
+        let listed = kept.iter().zip(self.listed(&kept));
+        let common = listed.filter(|(_, listed)| *listed == Listed::Common);
+        common.map(|(placed, _)| placed.gem).collect()
     }
 
     /// What looking up a query found, by library.
