@@ -270,7 +270,10 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     assert_eq!(matches.len(), 1);
     assert_eq!(matches[0]["book"]["library"], "shelf");
     assert_eq!(matches[0]["book"]["id"], "book-0");
-    assert_eq!(matches[0]["common"], gems);
+    // With some secrets, the book has a gem that is only looked up for the text.
+    let common = matches[0]["common"].as_u64().expect("a number");
+    let looked_up = report["looked_up"].as_u64().expect("a number");
+    assert!((gems..=looked_up).contains(&common), "{report}");
     assert_eq!(
         (&matches[0]["share_of_query"], &matches[0]["share_of_book"]),
         (&json!(1.0), &json!(1.0))
@@ -2308,10 +2311,15 @@ fn decisions_are_recorded_listed_and_taken_along() {
         listed.contains("\"case\":\"17/2026\"") && listed.contains("\"reason\":\"copy\""),
         "{listed}"
     );
+    // Whether the check is watched is not in an export.
     let show = |data: &Path| {
-        run(&format!("decisions show --data {{}} {id}"), &[data])
-            .expect(0)
-            .out
+        let shown = run(&format!("decisions show --data {{}} {id}"), &[data]).expect(0);
+        let mut shown: serde_json::Value = serde_json::from_str(&shown.out).expect("JSON");
+        shown
+            .as_object_mut()
+            .expect("an entry")
+            .remove("watch_expires_at");
+        shown
     };
     assert!(
         run("audit --data {}", &[folder.data()])

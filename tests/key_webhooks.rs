@@ -213,11 +213,21 @@ fn each_hears_its_own(server: &Server) {
     let check = json!({ "text": text_of(0), "record": true, "case": "7" });
     let report = done(server, secrets["shop"], "POST", "/v1/checks", &check);
     let free = json!({ "text": prose(9, 500), "record": true });
-    done(server, secrets["shop"], "POST", "/v1/checks", &free);
+    let free = done(server, secrets["shop"], "POST", "/v1/checks", &free);
     for (who, ruling) in [("reviewer", "refused"), ("shop", "appealed")] {
         let new = json!({ "check": report["filed"], "ruling": ruling, "reason": "why" });
         done(server, secrets[who], "POST", "/v1/decisions", &new);
     }
+    // A book that the other check would have matched.
+    let late = json!({ "text": prose(9, 500), "rights": "protected" });
+    done(
+        server,
+        admin,
+        "PUT",
+        "/v1/libraries/victim/books/late",
+        &late,
+    );
+    until_open(server, admin, &free["filed"]);
     // Trust, jobs and sources.
     for library in ["second", "collector"] {
         let path = format!("/v1/libraries/{library}/trust");
@@ -264,6 +274,7 @@ fn each_hears_its_own(server: &Server) {
         "check.filed checked",
         "decision.made refused",
         "decision.appealed appealed",
+        "check.matched matched",
     ];
     let of_book = ["book.quarantined collage", "book.confirmed collage"];
     let of_jobs = [
@@ -304,6 +315,14 @@ fn each_hears_its_own(server: &Server) {
             "library.distrusted collector"
         ]
     );
+}
+
+/// Waits until a check waits for a decision.
+fn until_open(server: &Server, admin: &str, check: &Value) {
+    let path = format!("/v1/decisions/{}", check.as_str().expect("an id"));
+    while done(server, admin, "GET", &path, &Value::Null)["state"] != "open" {
+        sleep(Duration::from_millis(50));
+    }
 }
 
 /// Waits until a source says why it cannot go on.

@@ -221,15 +221,19 @@ fn every_call_works_with_its_example() {
             target = format!("{job}/{found}");
         }
         let (kind, mut example_body) = example(&call["requestBody"]);
+        let about_links = ["report_link", "delete_report_link", "shared_report"];
         let about_checks = [
             "decision",
             "decide",
             "delete_evidence",
+            "report_links",
+            "make_report_link",
             "filed_page",
             "filed_page_of_text",
             "filed_passages",
         ];
-        if about_checks.contains(&call["operationId"].as_str().expect("a name")) {
+        let name = call["operationId"].as_str().expect("a name");
+        if about_checks.contains(&name) || about_links.contains(&name) {
             // File the check that it is about.
             let text = if kind == "text/plain" {
                 &example_body
@@ -250,6 +254,16 @@ fn every_call_works_with_its_example() {
                 example_body.replace(example, id),
                 target.replace(example, id),
             );
+            if about_links.contains(&name) {
+                let links = format!("/v1/decisions/{id}/links");
+                let made = send("POST", &links, ("application/json", "{}".to_owned())).2;
+                let made: Value = serde_json::from_str(&made).expect("a link");
+                let link = made["id"].as_str().expect("an id");
+                target = match name {
+                    "shared_report" => made["url"].as_str().expect("a path").to_owned(),
+                    _ => format!("{links}/{link}"),
+                };
+            }
         }
         if call["operationId"] == "book_text" {
             // Texts are not kept by default.

@@ -314,6 +314,16 @@ fn placeholder_of(placeholder: &str) -> Parameter {
             json!("534bdce67810876f"),
             text_schema().pattern(Some("^[0-9a-f]{16}$")),
         ),
+        "link" => (
+            "The link's id",
+            json!("9f86d081884c7d659a2feaa0c55ad015"),
+            text_schema().pattern(Some("^[0-9a-f]{32}$")),
+        ),
+        "secret" => (
+            "The link's secret",
+            json!("2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"),
+            text_schema().pattern(Some("^[0-9a-f]{64}$")),
+        ),
         "name:.*" => ("The list's name", json!("imprint"), name_schema()),
         "name" => (
             "The key's name",
