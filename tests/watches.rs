@@ -102,7 +102,7 @@ impl Client {
                 assert_eq!(entry["state"], "open", "{entry}");
                 return entry;
             }
-            assert!(since.elapsed() < Duration::from_secs(60), "{entry}");
+            assert!(since.elapsed() < Duration::from_mins(1), "{entry}");
             sleep(Duration::from_millis(50));
         }
     }

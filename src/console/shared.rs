@@ -112,9 +112,14 @@ async fn make(
         book_texts: new.book_texts,
     };
     let made = visitor.call::<MakeReportLink>(&[&id], new).await?;
-    let origin = request.connection_info();
-    let address = format!("{}://{}{}", origin.scheme(), origin.host(), made.url);
+    let address = address_at(&request, &made.url);
     show(&visitor, &id, &address_of(visitor.language(), &address)).await
+}
+
+/// The whole address of a path, as whoever sent a request reaches it.
+fn address_at(request: &HttpRequest, path: &str) -> String {
+    let origin = request.connection_info();
+    format!("{}://{}{path}", origin.scheme(), origin.host())
 }
 
 /// The address of a new link, for the only time.
