@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
-from .models import BookRef, EventType, Report
+from .models import BookRef, Report
 
 # How far apart the clocks of sender and receiver may be, in seconds.
 TOLERANCE = 300
@@ -36,7 +36,20 @@ class MatchedBookEvent(TypedDict):
 class OtherEvent(TypedDict):
     """What is posted of everything else."""
 
-    type: EventType | Literal["webhook.test"]
+    type: Literal[
+        "book.quarantined",
+        "book.confirmed",
+        "library.trusted",
+        "library.distrusted",
+        "source.ended",
+        "source.failed",
+        "check.filed",
+        "check.matched",
+        "decision.made",
+        "decision.appealed",
+        "job.ended",
+        "webhook.test",
+    ]
     timestamp: str
     """When it happened."""
     data: Any
