@@ -44,7 +44,7 @@ const SAMPLE: &str = "\
 ";
 
 /// Values in the sample that are not defaults. The first two are in force.
-const EXAMPLES: [(&str, &str); 20] = [
+const EXAMPLES: [(&str, &str); 21] = [
     ("data", r#""/var/lib/lapidary/catalogue""#),
     ("log-format", r#""json""#),
     (
@@ -59,6 +59,7 @@ const EXAMPLES: [(&str, &str); 20] = [
     ("clamd-key", r#""gateway""#),
     ("body-memory", r#""512MiB""#),
     ("max-evidence", r#""1GiB""#),
+    ("max-watched", r#""4GiB""#),
     ("concurrent", "8"),
     ("keyless-rate", r#""5/s""#),
     ("client-recipe", r#""released""#),
