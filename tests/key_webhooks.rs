@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::{Timestamp, ToSpan as _};
 use serde_json::{Value, json};
 
+use crate::common::client::Client;
 use crate::common::cluster::Nodes;
 use crate::common::hook::{Came, Hook};
 use crate::common::{Folder, Server, command, key, prose, run};
@@ -19,26 +20,7 @@ const OWN: &str = "/v1/me/webhook";
 
 /// Sends JSON with a key. Returns the status and the answer.
 fn send(server: &Server, secret: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
-    let agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_mins(1)))
-        .build()
-        .new_agent();
-    let request = ureq::http::Request::builder()
-        .method(method)
-        .uri(format!("{}{path}", server.url))
-        .header("authorization", format!("Bearer {secret}"))
-        .header("content-type", "application/json");
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
-    let request = request.body(body).expect("a request");
-    let mut answer = agent.run(request).expect("an answer");
-    let status = answer.status().as_u16();
-    let text = answer.body_mut().read_to_string().expect("text");
-    (status, serde_json::from_str(&text).unwrap_or_default())
+    Client::new(server, secret).json(method, path, body)
 }
 
 fn done(server: &Server, secret: &str, method: &str, path: &str, body: &Value) -> Value {

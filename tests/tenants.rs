@@ -6,57 +6,11 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary_gems::clean;
 use serde_json::{Value, json};
 
+use crate::common::client::Client;
 use crate::common::{Folder, Random, Server, key, prose, reworded, run};
 
 /// A gem in more than this many books of a library is common there.
 const CAP: u64 = 4;
-
-struct Client {
-    agent: ureq::Agent,
-    url: String,
-    secret: String,
-}
-
-impl Client {
-    fn new(server: &Server, secret: &str) -> Self {
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .build()
-            .into();
-        Self {
-            agent,
-            url: server.url.clone(),
-            secret: secret.to_owned(),
-        }
-    }
-
-    /// Sends a request and returns the status and body of the response.
-    fn call(&self, method: &str, path: &str, kind: &str, body: impl Into<String>) -> (u16, String) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url));
-        let request = request
-            .header("authorization", format!("Bearer {}", self.secret))
-            .header("content-type", kind);
-        let request = request.body(body.into()).expect("a request");
-        let mut answer = self.agent.run(request).expect("an answer");
-        (
-            answer.status().as_u16(),
-            answer.body_mut().read_to_string().expect("text"),
-        )
-    }
-
-    fn json(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let (status, answer) = self.call(method, path, "application/json", body.to_string());
-        (status, serde_json::from_str(&answer).unwrap_or_default())
-    }
-
-    fn check(&self, body: &Value) -> Value {
-        let (status, report) = self.json("POST", "/v1/checks", body);
-        assert_eq!(status, 200, "{report}");
-        report
-    }
-}
 
 /// The strictness of a verdict; 0 is the strictest.
 fn strictness(report: &Value) -> usize {

@@ -5,63 +5,12 @@ use std::path::Path;
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
+use crate::common::client::Client;
 use crate::common::{Folder, Run, Server, command, key, prose, run};
 
-/// A client with a key.
-struct Client {
-    agent: ureq::Agent,
-    url: String,
-    secret: String,
-}
-
 impl Client {
-    fn new(server: &Server, secret: &str) -> Self {
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .build()
-            .into();
-        Self {
-            agent,
-            url: server.url.clone(),
-            secret: secret.to_owned(),
-        }
-    }
-
-    fn call(&self, method: &str, path: &str, kind: &str, body: impl Into<String>) -> (u16, String) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url));
-        let request = request
-            .header("authorization", format!("Bearer {}", self.secret))
-            .header("content-type", kind);
-        let mut answer = self
-            .agent
-            .run(request.body(body.into()).expect("a request"))
-            .expect("an answer");
-        (
-            answer.status().as_u16(),
-            answer.body_mut().read_to_string().expect("text"),
-        )
-    }
-
-    fn json(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
-        let (status, answer) = self.call(method, path, "application/json", body);
-        (status, serde_json::from_str(&answer).unwrap_or_default())
-    }
-
     fn put(&self, book: &str, rights: &str, text: &str) -> (u16, Value) {
         self.json("PUT", &at(book), &json!({ "rights": rights, "text": text }))
-    }
-
-    fn check(&self, body: &Value) -> Value {
-        let (status, report) = self.json("POST", "/v1/checks", body);
-        assert_eq!(status, 200, "{report}");
-        report
     }
 
     fn verdict(&self, text: &str) -> String {
@@ -662,11 +611,7 @@ fn no_key_forbids_texts_without_permission() {
         (201, &json!(["ban"])),
         "{made}"
     );
-    let court = Client {
-        secret: text(&made["secret"]).to_owned(),
-        url: admin.url.clone(),
-        agent: admin.agent.clone(),
-    };
+    let court = admin.with_key(text(&made["secret"]));
     assert_eq!(court.put("mine/1", "protected", &novel).0, 200);
     assert_eq!(court.put("mine/2", "forbidden", &novel).0, 201);
     assert_eq!(shop.verdict(&novel), "forbidden");
@@ -704,11 +649,7 @@ fn a_required_gate_cannot_be_left_out() {
         (201, &json!("protected")),
         "{made}"
     );
-    let feed = Client {
-        secret: text(&made["secret"]).to_owned(),
-        url: admin.url.clone(),
-        agent: admin.agent.clone(),
-    };
+    let feed = admin.with_key(text(&made["secret"]));
     let own = prose(2, 3_000);
     let (status, added) = feed.put("feed/1", "free", &own);
     assert_eq!(

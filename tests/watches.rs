@@ -6,87 +6,48 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::common::client::Client;
 use crate::common::cluster::Nodes;
 use crate::common::{Folder, Server, key, prose, run};
 
 const NONE: &[&Path] = &[];
 
-/// A client with a key.
-struct Client {
-    agent: ureq::Agent,
-    url: String,
-    secret: String,
-}
-
 impl Client {
-    fn new(server: &Server, secret: &str) -> Self {
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .build()
-            .into();
-        Self {
-            agent,
-            url: server.url.clone(),
-            secret: secret.to_owned(),
-        }
-    }
-
-    fn call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url))
-            .header("authorization", format!("Bearer {}", self.secret))
-            .header("content-type", "application/json");
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
-        let mut answer = self
-            .agent
-            .run(request.body(body).expect("a request"))
-            .expect("an answer");
-        let text = answer.body_mut().read_to_string().expect("a text");
-        let json = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        (answer.status().as_u16(), json)
-    }
-
-    fn get(&self, path: &str) -> Value {
-        let (status, answer) = self.call("GET", path, &Value::Null);
+    fn shown(&self, path: &str) -> Value {
+        let (status, answer) = self.json("GET", path, &Value::Null);
         assert_eq!(status, 200, "{answer}");
         answer
     }
 
-    fn put(&self, book: &str, text: &str) {
+    fn add(&self, book: &str, text: &str) {
         let (library, id) = book.split_once('/').expect("a library and an id");
         let path = format!("/v1/libraries/{library}/books/{id}");
         let about =
             json!({ "rights": "protected", "title": format!("Title of {id}"), "text": text });
-        let (status, answer) = self.call("PUT", &path, &about);
+        let (status, answer) = self.json("PUT", &path, &about);
         assert!([200, 201].contains(&status), "{answer}");
     }
 
     /// Files a check. Returns its id.
     fn file(&self, text: &str) -> String {
         let check = json!({ "text": text, "record": true, "name": "upload.txt" });
-        let (status, report) = self.call("POST", "/v1/checks", &check);
-        assert_eq!(status, 200, "{report}");
+        let report = self.check(&check);
         report["filed"].as_str().expect("an id").to_owned()
     }
 
     fn decide(&self, check: &str, ruling: &str) {
         let decision = json!({ "check": check, "ruling": ruling, "reason": "why" });
-        let (status, answer) = self.call("POST", "/v1/decisions", &decision);
+        let (status, answer) = self.json("POST", "/v1/decisions", &decision);
         assert_eq!(status, 201, "{answer}");
     }
 
     fn entry(&self, check: &str) -> Value {
-        self.get(&format!("/v1/decisions/{check}"))
+        self.shown(&format!("/v1/decisions/{check}"))
     }
 
     /// The ids of the checks in a state that it sees.
     fn listed(&self, state: &str) -> Vec<Value> {
-        let page = self.get(&format!("/v1/decisions?state={state}"));
+        let page = self.shown(&format!("/v1/decisions?state={state}"));
         let listed = page["decisions"].as_array().expect("a list").iter();
         listed.map(|one| one["id"].clone()).collect()
     }
@@ -143,7 +104,7 @@ fn a_book_that_is_added_later_reopens_a_check() {
         let mut server = serve(&place);
         let clients = |server: &Server| keys.each_ref().map(|secret| Client::new(server, secret));
         let [_, shop, _, house, ..] = clients(&server);
-        house.put("house/0", &prose(99, 600));
+        house.add("house/0", &prose(99, 600));
         let (novel, stranger) = (prose(1, 4_000), prose(2, 4_000));
         let (check, free) = (shop.file(&novel[..15_000]), shop.file(&stranger));
         for check in [&check, &free] {
@@ -151,7 +112,7 @@ fn a_book_that_is_added_later_reopens_a_check() {
             assert_eq!(entry["state"], "watched", "{place}: {entry}");
             assert!(entry["watch_expires_at"].is_string(), "{entry}");
         }
-        house.put("house/1", &novel);
+        house.add("house/1", &novel);
         // Perhaps before the search has seen the book, perhaps after.
         drop(server);
         server = serve(&place);
@@ -163,21 +124,21 @@ fn a_book_that_is_added_later_reopens_a_check() {
         assert!(other.listed("open").is_empty(), "{place}");
         assert_eq!(
             other
-                .call("GET", &format!("/v1/decisions/{check}"), &Value::Null)
+                .json("GET", &format!("/v1/decisions/{check}"), &Value::Null)
                 .0,
             404
         );
 
         // The book that was seen is known, and what does not count for the shop is not told.
         reviewer.decide(&check, "accepted");
-        rival.put("rival/1", &novel);
-        rival.put("rival/2", &stranger);
-        house.put("house/1", &format!("{novel} New edition."));
-        house.put("house/2", &novel);
+        rival.add("rival/1", &novel);
+        rival.add("rival/2", &stranger);
+        house.add("house/1", &format!("{novel} New edition."));
+        house.add("house/2", &novel);
         shop.wait_for(&check, "house/2");
         assert_eq!(shop.entry(&free)["state"], "watched", "{place}");
         assert_eq!(shop.listed("watched"), [json!(free)], "{place}");
-        let about = shop.get(&format!(
+        let about = shop.shown(&format!(
             "/v1/decisions?digest={}",
             entry["digest"].as_str().expect("a digest")
         ));
@@ -192,20 +153,20 @@ fn a_book_that_is_added_later_reopens_a_check() {
             ["checked", "matched", "accepted", "matched"],
             "{place}"
         );
-        let of_book = reviewer.get("/v1/decisions?library=house&book=2");
+        let of_book = reviewer.shown("/v1/decisions?library=house&book=2");
         assert!(of_book.to_string().contains(&check), "{of_book}");
         let refused = json!({ "check": check, "ruling": "matched", "reason": "why" });
-        assert_eq!(admin.call("POST", "/v1/decisions", &refused).0, 422);
+        assert_eq!(admin.json("POST", "/v1/decisions", &refused).0, 422);
 
         // Whoever deletes the text ends the watch.
-        assert_eq!(admin.get("/v1/stats")["watched"]["checks"], 2, "{place}");
+        assert_eq!(admin.shown("/v1/stats")["watched"]["checks"], 2, "{place}");
         for check in [&check, &free] {
             let text = format!("/v1/decisions/{check}/text");
-            assert_eq!(other.call("DELETE", &text, &Value::Null).0, 404);
-            assert_eq!(shop.call("DELETE", &text, &Value::Null).0, 204);
+            assert_eq!(other.json("DELETE", &text, &Value::Null).0, 404);
+            assert_eq!(shop.json("DELETE", &text, &Value::Null).0, 204);
             assert!(shop.entry(check)["watch_expires_at"].is_null());
         }
-        assert_eq!(admin.get("/v1/stats")["watched"]["checks"], 0, "{place}");
+        assert_eq!(admin.shown("/v1/stats")["watched"]["checks"], 0, "{place}");
         assert_eq!(shop.listed("clear"), [json!(free)], "{place}");
         assert_eq!(shop.listed("open"), [json!(check)], "{place}");
         server.stop();
@@ -221,9 +182,9 @@ fn where_watches_go() {
     let boss = key(&data, "--role admin boss");
     let server = Server::start(&data);
     let client = Client::new(&server, &boss);
-    client.put("house/0", &prose(99, 600));
+    client.add("house/0", &prose(99, 600));
     let (check, open) = (client.file(&prose(1, 4_000)), client.file(&prose(2, 4_000)));
-    client.put("house/2", &prose(2, 4_000));
+    client.add("house/2", &prose(2, 4_000));
     client.wait_for(&open, "house/2");
     server.stop();
     run("copy --from {} --to {}", &[&data, &copy]).expect(0);
@@ -250,7 +211,7 @@ fn where_watches_go() {
     }
     let server = Server::start(&copy);
     let client = Client::new(&server, &boss);
-    client.put("house/1", &prose(1, 4_000));
+    client.add("house/1", &prose(1, 4_000));
     client.wait_for(&check, "house/1");
     server.stop();
 }

@@ -47,6 +47,8 @@ use lapidary_operations::status::Diagnose;
 ///
 /// - `evidence_full`: the texts of filed checks take more than half of what they may (`max-evidence`)
 ///
+/// - `watches_full`: the gems of watched checks take more than half of what they may (`max-watched`)
+///
 /// - `no_reserve`: there is too little free space for the 64 MiB that a server reserves for when the disk is full, so that keys can be
 ///   revoked then; it takes 128 MiB
 ///

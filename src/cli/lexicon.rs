@@ -40,7 +40,7 @@ enum LexiconCommand {
     /// Say how many signatures would change if the words were counted anew
     ///
     /// As a library grows, the weights of words change, but a lexicon does not. This counts the words of these files as they are
-    /// now, computes the signatures of each with LEXICON and with the new counts, and prints how many differ, by method: if they
+    /// now, computes the signatures of each with LEXICON and with the new counts, and prints how many differ, by method. If they
     /// are too many, count a new lexicon and re-index with it. Nothing is changed.
     ///
     /// Exit status: 0 all files were compared; 2 some could not be read.

@@ -104,6 +104,7 @@ fn concern(language: Language, concern: FindingCode) -> String {
         FindingCode::FailingWebhook => language.c_concern_failing_webhook(),
         FindingCode::DiskNearlyFull => language.c_concern_disk_nearly_full(),
         FindingCode::EvidenceFull => language.c_concern_evidence_full(),
+        FindingCode::WatchesFull => language.c_concern_watches_full(),
         FindingCode::NoReserve => language.c_concern_no_reserve(),
         FindingCode::NotWritable => language.c_concern_not_writable(),
         FindingCode::StoreErrors => language.c_concern_store_errors(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use lapidary_catalogue::permission::{Rate, Unit};
-use lapidary_catalogue::{CatalogueError, Followed};
+use lapidary_catalogue::{Catalogue, CatalogueError, Followed};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_report::notice_page;
@@ -17,6 +17,7 @@ use super::access::{ClientLimit, Needs, too_many};
 use super::calls::{Call, text};
 use super::filed::{Shape, kept_text, shown};
 use super::language;
+use super::memory::Room;
 use super::parameters;
 use super::problem::Problem;
 use super::report_page::ReportPage;
@@ -71,27 +72,38 @@ async fn page(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResp
     is_work_of(Lane::Heavy);
     let room = state.memory.room();
     work_shared(&state, move |catalogue, _| {
-        let Followed {
-            link,
-            viewer,
-            readable,
-        } = followed;
-        let editor = catalogue.by(Actor::Anonymous);
-        let entry = editor.decisions().get(&check, viewer.as_ref())?;
-        let checked = kept_text(&entry, room, || {
-            editor
-                .evidence()
-                .read_through(Some(&link), &entry.id, viewer.as_ref())
-        })?;
-        let decision = entry.decision_id.as_ref();
-        let decision = decision
-            .map(|decision| editor.decisions().get(decision, viewer.as_ref()))
-            .transpose()?;
-        let page = ReportPage::of_link(readable, language);
-        let answer = shown(catalogue, entry, decision, checked, &page, Shape::Page)?;
-        Ok(answer.for_nobody_else().in_language(language))
+        let answer = shown_by(catalogue, &check, &followed, room, language)?;
+        Ok(answer.of_secret_address().in_language(language))
     })
     .await
+}
+
+/// A filed check as a link shows it.
+fn shown_by(
+    catalogue: &Arc<Catalogue>,
+    check: &str,
+    followed: &Followed,
+    room: Room,
+    language: Language,
+) -> Result<Answer, Problem> {
+    let Followed {
+        link,
+        viewer,
+        readable,
+    } = followed;
+    let (editor, viewer) = (catalogue.by(Actor::Anonymous), viewer.as_ref());
+    let entry = editor.decisions().get(check, viewer)?;
+    let checked = kept_text(&entry, room, || {
+        editor
+            .evidence()
+            .read_through(Some(link), &entry.id, viewer)
+    })?;
+    let decision = entry.decision_id.as_ref();
+    let decision = decision
+        .map(|decision| editor.decisions().get(decision, viewer))
+        .transpose()?;
+    let page = ReportPage::of_link(readable.clone(), language);
+    shown(catalogue, entry, decision, checked, &page, Shape::Page)
 }
 
 /// The page for a link that is not there, or not any more.
@@ -102,7 +114,7 @@ async fn no_such_link(
     work_shared(state, move |_, _| {
         let told = language.problem(ErrorCode::NoSuchLink.as_str());
         let page = Answer::page(notice_page(language, &told));
-        Ok(page.missing().for_nobody_else().in_language(language))
+        Ok(page.missing().of_secret_address().in_language(language))
     })
     .await
 }

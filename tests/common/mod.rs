@@ -1,6 +1,7 @@
 //! Shared by the end-to-end tests: generated texts, and running the binary.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod client;
 pub mod cluster;
 pub mod hook;
 pub mod network;

@@ -187,6 +187,7 @@ fn a_report_is_shared_by_a_link() {
     browser.go(&links);
     browser.js(AGREE);
     browser.click("main table form.one button");
+    browser.find("main:not(:has(table))");
     browser.go(&address);
     browser.see("main", "Ask whoever sent it for another");
 }

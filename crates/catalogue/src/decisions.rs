@@ -36,7 +36,7 @@ use super::settings::put;
 use super::sharing::{EVIDENCE, SETTINGS, Turn};
 use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{Decision, DecisionPage, Filed, LaterMatch, Match, NewDecision, Report, Ruling};
+use crate::api::{Decision, DecisionPage, Filed, LaterMatch, NewDecision, Report, Ruling};
 use crate::id::{first_id, new_id};
 use lapidary_checking::{InformationalReason, Reason};
 use lapidary_common::description::TooLong;
@@ -149,12 +149,8 @@ impl StoredDecision {
     }
 
     /// Who made it.
-    pub(super) fn by(&self) -> Actor {
-        match self.actor.strip_prefix("key:") {
-            Some(name) => Actor::Key(name.to_owned()),
-            None if self.is_by(&Actor::Anonymous) => Actor::Anonymous,
-            None => Actor::Local,
-        }
+    pub(super) fn by(&self) -> Option<Actor> {
+        Actor::written(&self.actor)
     }
 
     /// Whether this actor made it.
@@ -702,7 +698,10 @@ fn rows_of_entry(
         keys.extend([check, id].map(|id| key(&book, id)));
     }
     let matches = filed.map_or(&[][..], |filed| &filed.report.matches);
-    for found in matches.iter().filter(|found| needs_person(found)) {
+    for found in matches
+        .iter()
+        .filter(|found| found.decides() && needs_person(found.book.rights))
+    {
         keys.push(cause_row(check, &found.book.library, &found.book.id));
     }
     for library in libraries {
@@ -838,9 +837,9 @@ fn cause_row(check: Uuid, library: &str, book: &str) -> Vec<u8> {
     [key(b"m", check), book].concat()
 }
 
-/// Whether a person decides about a text that matches a book.
-fn needs_person(found: &Match) -> bool {
-    found.decides() && (found.book.rights.forbids() || found.book.rights == Rights::Unknown)
+/// Whether a person decides about a text that matches a book with these rights.
+pub(super) fn needs_person(rights: Rights) -> bool {
+    rights.forbids() || rights == Rights::Unknown
 }
 
 fn library_prefix(library: &str) -> Vec<u8> {

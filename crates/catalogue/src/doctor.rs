@@ -8,16 +8,16 @@ use lapidary_gems::{Recipe, RecipeName, Rule};
 
 use super::libraries::Statements;
 use super::versions::MANY;
-use super::{Backups, Catalogue, CatalogueError, EvidenceLimits};
+use super::{Backups, Catalogue, CatalogueError, EvidenceLimits, WatchLimits};
 use crate::api::FindingCode::{
     DiskNearlyFull, EvidenceFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook,
     IncompleteRecipe, Inconsistent, KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup,
     NoReserve, NotWritable, OldBackup, OldLexicon, ProbingKey, Quarantine, StoreErrors,
-    UnstatedTrust, WaitingJob, WeakDefault, WeakRule,
+    UnstatedTrust, WaitingJob, WatchesFull, WeakDefault, WeakRule,
 };
 use crate::api::{
     DeliveryFailure, EvidenceStats, Finding, FindingCode, Job, JobResult, JobState, Key,
-    KeyWebhook, LibraryListing, ReindexInput, Task, Webhook,
+    KeyWebhook, LibraryListing, ReindexInput, Task, WatchStats, Webhook,
 };
 use crate::permission::{Permission, Unless};
 use lapidary_common::count::count;
@@ -82,6 +82,8 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
     findings.extend(webhooks.of_keys()?.iter().filter_map(of_key_webhook));
     let texts = catalogue.evidence().stats()?;
     findings.extend(of_evidence(catalogue.evidence, texts));
+    let watched = catalogue.watches().stats()?;
+    findings.extend(of_watches(catalogue.watching, watched));
     let vitals = catalogue.vitals()?;
     findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
     if let Some(cluster) = cluster {
@@ -628,6 +630,20 @@ fn of_evidence(limits: EvidenceLimits, texts: EvidenceStats) -> Option<Finding> 
     limits
         .are_nearly_reached(texts)
         .then(|| Finding::new(EvidenceFull, what, why, fix))
+}
+
+fn of_watches(limits: WatchLimits, watched: WatchStats) -> Option<Finding> {
+    let what = format!(
+        "the gems of watched checks take {} MiB of {} MiB",
+        watched.bytes / MIB,
+        limits.bytes / MIB
+    );
+    let why =
+        "those of a key that files many checks are not watched any more, and in the end none is";
+    let fix = "raise max-watched, or watch checks for fewer days (watch-days)";
+    limits
+        .are_nearly_reached(watched)
+        .then(|| Finding::new(WatchesFull, what, why, fix))
 }
 
 fn of_store(vitals: &Vitals, min_free: u64) -> Vec<Finding> {

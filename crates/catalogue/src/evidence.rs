@@ -249,11 +249,11 @@ impl Evidence<Editor<'_>> {
 
     /// Deletes some of the texts that have expired by `now`. Returns whether there may be more.
     fn delete_expired(&self, now: Timestamp) -> Result<bool, CatalogueError> {
-        if self.expired(now, 1)?.is_empty() {
+        if expired(&self.0, b"u", now, 1)?.is_empty() {
             return Ok(false);
         }
         let turn = self.0.turn(&self.0.filing_evidence, EVIDENCE)?;
-        let expired = self.expired(now, AT_ONCE)?;
+        let expired = expired(&self.0, b"u", now, AT_ONCE)?;
         let mut deletion = self.deletion()?;
         for row in &expired {
             if let Some(id) = id_of(row) {
@@ -392,11 +392,6 @@ impl<C: Deref<Target = Catalogue>> Evidence<C> {
         };
         let since = self.0.keys().since(name)?;
         Ok(since.is_some_and(|since| entry.at < since))
-    }
-
-    /// The rows of texts that have expired, the first ones first.
-    fn expired(&self, now: Timestamp, most: usize) -> Result<Vec<Vec<u8>>, CatalogueError> {
-        expired(&self.0, b"u", now, most)
     }
 }
 

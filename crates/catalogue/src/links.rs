@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -168,48 +169,46 @@ impl<C: Deref<Target = Catalogue>> ReportLinks<C> {
         let id = id_of(secret);
         let link = self.stored(&row_key(check, &id)?)?;
         let link = link.filter(|link| Timestamp::now() < link.until);
-        let link = link.ok_or(CatalogueError::NoSuchLink)?;
-        let (viewer, mut readable) = self.maker(&link)?.ok_or(CatalogueError::NoSuchLink)?;
-        if !link.book_texts {
-            readable = Some(BTreeSet::new());
-        }
-        Ok(Followed {
+        let followed = link.map(|link| self.followed(id, &link)).transpose()?;
+        followed.flatten().ok_or(CatalogueError::NoSuchLink)
+    }
+
+    /// What the maker of a link would see by it; `None` if that is nothing any more.
+    fn followed(&self, id: String, link: &StoredLink) -> Result<Option<Followed>, CatalogueError> {
+        let (viewer, readable) = match Actor::written(&link.actor) {
+            Some(Actor::Local) => (None, None),
+            Some(Actor::Anonymous) if self.0.keys().is_open()? => (None, None),
+            Some(Actor::Key(name)) => {
+                let Some(key) = self.maker(&name, link.since)? else {
+                    return Ok(None);
+                };
+                (key.viewer(), key.libraries_for(Permission::ReadTexts))
+            }
+            _ => return Ok(None),
+        };
+        let readable = if link.book_texts {
+            readable
+        } else {
+            Some(BTreeSet::new())
+        };
+        Ok(Some(Followed {
             link: id,
             viewer,
             readable,
-        })
+        }))
     }
 
-    /// For whom filed checks are shown to the maker of a link, and whose texts the maker may read; `None` if the maker may see
-    /// nothing any more.
-    #[expect(clippy::type_complexity, reason = "two parts of what may be seen")]
-    fn maker(
-        &self,
-        link: &StoredLink,
-    ) -> Result<Option<(Option<Actor>, Option<BTreeSet<Library>>)>, CatalogueError> {
-        let Some(name) = link.actor.strip_prefix("key:") else {
-            let is_open = link.actor == Actor::Local.to_string() || self.0.keys().is_open()?;
-            return Ok(is_open.then_some((None, None)));
-        };
-        let key = self.0.keys().named(name)?;
-        // Another key of the same name is not the maker.
-        let is_of_successor = self.0.keys().since(name)?.is_some_and(|at| link.since < at);
-        let key = key.filter(|key| !key.has_expired() && !is_of_successor && may_see_checks(key));
-        Ok(key.map(|key| {
-            if key.permits(Permission::Administer) {
-                return (None, None);
-            }
-            let mut readable = BTreeSet::new();
-            if key.permits(Permission::ReadTexts) {
-                readable.clone_from(&key.libraries);
-            }
-            (Some(Actor::Key(name.to_owned())), Some(readable))
-        }))
+    /// The key that made a link at this time, if it may still see filed checks. Another key of the same name is not the maker.
+    fn maker(&self, name: &str, made: Timestamp) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let keys = self.0.keys();
+        let is_successor = keys.since(name)?.is_some_and(|since| made < since);
+        let key = keys.named(name)?;
+        Ok(key.filter(|key| !is_successor && !key.has_expired() && key.may_see_checks()))
     }
 
     fn of(&self, check: Uuid) -> Result<Vec<ReportLink>, CatalogueError> {
         let prefix = key(b"h", check);
-        let rows = self.0.page_of(Table::Decisions, &prefix, None, 2 * MOST)?;
+        let rows = self.0.page_of(Table::Decisions, &prefix, None, MOST)?;
         let mut links = Vec::with_capacity(rows.len());
         for (row, value) in rows {
             let id = hex::encode(row.get(prefix.len()..).unwrap_or_default());
@@ -222,17 +221,6 @@ impl<C: Deref<Target = Catalogue>> ReportLinks<C> {
         let value = self.0.row(Table::Decisions, row)?;
         value.map(|value| read(&value, Uuid::nil())).transpose()
     }
-}
-
-/// Whether a key may see filed checks at all.
-fn may_see_checks(key: &Key) -> bool {
-    [
-        Permission::Check,
-        Permission::Review,
-        Permission::Administer,
-    ]
-    .into_iter()
-    .any(|permission| key.permits(permission))
 }
 
 /// When a new link is to expire.

@@ -31,6 +31,19 @@ impl fmt::Display for Actor {
     }
 }
 
+impl Actor {
+    /// The actor that is written like this; `None` if none is.
+    #[must_use]
+    pub fn written(text: &str) -> Option<Self> {
+        match (text, text.strip_prefix("key:")) {
+            (_, Some(name)) => Some(Self::Key(name.to_owned())),
+            ("local", _) => Some(Self::Local),
+            ("anonymous", _) => Some(Self::Anonymous),
+            _ => None,
+        }
+    }
+}
+
 /// What was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]

@@ -303,17 +303,6 @@ impl Editable {
     }
 }
 
-/// The libraries for which a key has a permission; `None` for all.
-fn libraries_for(permission: Permission, key: &Key) -> Option<BTreeSet<Library>> {
-    if key.permits(Permission::Administer) {
-        None
-    } else if key.permits(permission) {
-        Some(key.libraries.clone())
-    } else {
-        Some(BTreeSet::new())
-    }
-}
-
 /// Tells the handlers of a request without a key that it may see and change all.
 fn say_of_everybody(request: &ServiceRequest) {
     let mut told = request.extensions_mut();
@@ -329,8 +318,8 @@ fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
         Needs::Check | Needs::Decisions => Permission::ReadTexts,
         _ => Permission::Ingest,
     };
-    told.insert(Visible(libraries_for(seen, key)));
-    told.insert(Editable(libraries_for(Permission::Ingest, key)));
+    told.insert(Visible(key.libraries_for(seen)));
+    told.insert(Editable(key.libraries_for(Permission::Ingest)));
     if key.must_gate.is_some() {
         told.insert(GateRequired);
     }

@@ -119,7 +119,7 @@ impl Answer {
     }
 
     /// Its address is a secret: no other site hears of it, and no search engine lists it.
-    pub(crate) fn for_nobody_else(self) -> Self {
+    pub(crate) fn of_secret_address(self) -> Self {
         Self {
             address_is_secret: true,
             ..self

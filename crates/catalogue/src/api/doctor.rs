@@ -47,6 +47,8 @@ pub enum FindingCode {
     DiskNearlyFull,
     /// Few texts of filed checks can still be kept.
     EvidenceFull,
+    /// Few filed checks can still be watched.
+    WatchesFull,
     /// There is too little space to reserve some for when the disk is full.
     NoReserve,
     /// The catalogue cannot be changed.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::permission::{Permission, Rate, Role, Unless};
-use lapidary_store::Library;
+use lapidary_store::{Actor, Library};
 
 /// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -113,6 +113,30 @@ impl Key {
     #[must_use]
     pub fn permits(&self, permission: Permission) -> bool {
         permits(self.role, &self.permissions, permission)
+    }
+
+    /// The libraries for which it has a permission; `None` for all.
+    #[must_use]
+    pub fn libraries_for(&self, permission: Permission) -> Option<BTreeSet<Library>> {
+        if self.permits(Permission::Administer) {
+            None
+        } else if self.permits(permission) {
+            Some(self.libraries.clone())
+        } else {
+            Some(BTreeSet::new())
+        }
+    }
+
+    /// Whether it may see filed checks: those that it files or reviews.
+    #[must_use]
+    pub fn may_see_checks(&self) -> bool {
+        self.permits(Permission::Check) || self.permits(Permission::Review)
+    }
+
+    /// As whom it sees them; `None` if it sees all.
+    #[must_use]
+    pub fn viewer(&self) -> Option<Actor> {
+        (!self.permits(Permission::Administer)).then(|| Actor::Key(self.name.clone()))
     }
 
     /// Whether it has expired.

@@ -7,15 +7,14 @@ use super::queue::state_after;
 use super::{Catalogue, CatalogueError, Decisions, libraries_of, parsed};
 use crate::api::{CheckState, Decision, Key, Ruling};
 use crate::permission::Permission;
-use lapidary_store::Actor;
 
 impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// An entry as lists show it to a key, if it sees it.
     pub(crate) fn told_to(&self, key: &Key, id: &str) -> Result<Option<Decision>, CatalogueError> {
-        if !key.permits(Permission::Check) && !key.permits(Permission::Review) {
+        if !key.may_see_checks() {
             return Ok(None);
         }
-        let by = viewer(key);
+        let by = key.viewer();
         let Some(shown) = self.decision_of(parsed(id)?, None, by.as_ref())? else {
             return Ok(None);
         };
@@ -37,7 +36,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         };
         let is_waiting =
             entry.ruling == Ruling::Checked && state_after(&entry, false) == CheckState::Open;
-        let may_decide = match viewer(key) {
+        let may_decide = match key.viewer() {
             Some(by) => self.matches_library_of(check, &by)?,
             None => true,
         };
@@ -53,9 +52,4 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let libraries = matched.filter(is_told).map(str::to_owned).collect();
         Ok(self.told_to(key, id)?.map(|check| (check, libraries)))
     }
-}
-
-/// As whom a key sees filed checks; `None` for whoever sees all.
-fn viewer(key: &Key) -> Option<Actor> {
-    (!key.permits(Permission::Administer)).then(|| Actor::Key(key.name.clone()))
 }

@@ -71,6 +71,11 @@ impl WatchLimits {
         let bytes = if is_shared { MOST_SHARED } else { MOST };
         Self { days: DAYS, bytes }
     }
+
+    /// Whether checks are filed without being watched, or will soon be: one actor alone may take two thirds.
+    pub(crate) fn are_nearly_reached(self, stats: WatchStats) -> bool {
+        self.days > 0 && stats.bytes > self.bytes / 2
+    }
 }
 
 /// What is kept of a watched check, besides its gems.

@@ -23,14 +23,14 @@ use super::{StoredWatch, WatchedGems, Watches, search_key, search_prefix};
 use crate::add::StoredBook;
 use crate::answer::CheckOptions;
 use crate::check::today;
-use crate::decisions::{id_of, key, read};
+use crate::decisions::{id_of, key, needs_person, read};
 use crate::evidence::readable;
 use crate::settings::put;
 use crate::sharing::{EVIDENCE, Turn};
 use crate::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{
-    Action, Actor, Amended, AuditFrom, AuditedBook, BookKey, BookNo, Record, Rights, RowChange,
-    Snapshot, Table,
+    Action, Actor, Amended, AuditFrom, AuditedBook, BookKey, BookNo, Record, RowChange, Snapshot,
+    Table,
 };
 use lapidary_work::{DueWork, LeasedWork, Slot, WorkKind};
 
@@ -388,7 +388,9 @@ impl<C: Deref<Target = Catalogue>> Watches<C> {
         let Some(entry) = readable(self.0.decisions().entry(check))? else {
             return Ok(None);
         };
-        let by = entry.by();
+        let Some(by) = entry.by() else {
+            return Ok(None);
+        };
         // What is said to a later key of the same name is not for whoever filed the check.
         let own = if self.0.evidence().is_of_successor(&entry, Some(&by))? {
             BTreeSet::new()
@@ -405,9 +407,4 @@ impl<C: Deref<Target = Catalogue>> Watches<C> {
             ..CheckOptions::default()
         }))
     }
-}
-
-/// Whether a person decides about a text that matches a book with these rights.
-fn needs_person(rights: Rights) -> bool {
-    rights.forbids() || rights == Rights::Unknown
 }

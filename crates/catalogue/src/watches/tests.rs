@@ -6,7 +6,8 @@ use lapidary_store::{Actor, AuditFrom, BookKey, Library, Rights, RowChange};
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::{CheckState, Decision, NewDecision, Ruling};
+use crate::api::{CheckState, Decision, FindingCode, NewDecision, Ruling};
+use crate::doctor::diagnose;
 use crate::{Case, CheckOptions, Content, NewEntry, Query};
 
 /// The chapter of a book that nothing else has.
@@ -369,7 +370,15 @@ fn no_more_checks_are_watched_than_may_be() {
     let states = [(); 3].map(|()| of_one(&catalogue));
     let expected = [CheckState::Watched, CheckState::Clear, CheckState::Clear];
     assert_eq!(states, expected);
+    let is_told = |catalogue: &Catalogue| {
+        let findings = diagnose(catalogue, 0).expect("a store");
+        findings
+            .iter()
+            .any(|one| one.code == FindingCode::WatchesFull)
+    };
+    assert!(is_told(&catalogue));
     drop(catalogue);
+    assert!(!is_told(&limited(1, 1 << 20)));
     assert_eq!(of_one(&limited(0, 1 << 20)), CheckState::Clear);
 }
 
@@ -388,8 +397,8 @@ fn a_watched_check_takes_few_bytes() {
     let watch = watches.stored(check).expect("a store").expect("a watch");
     let gems = watches.gems(check, &watch).expect("a store");
     let gems: usize = gems.expect("gems").iter().map(|(_, gems)| gems.len()).sum();
-    println!("{bytes} bytes of {gems} gems");
     let counted = watches.stats().expect("a store").bytes as usize;
+    println!("{bytes} bytes of {gems} gems, counted as {counted}");
     assert!(
         bytes.abs_diff(counted) < 400,
         "{bytes} are counted as {counted}"

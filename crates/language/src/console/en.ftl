@@ -388,6 +388,7 @@ c_concern_key_may_not_forbid = A library has forbidden books that its key may no
 c_concern_failing_webhook = A webhook does not get through
 c_concern_disk_nearly_full = The disk is nearly full
 c_concern_evidence_full = Few texts of filed checks can still be kept
+c_concern_watches_full = Few filed checks can still be watched
 c_concern_no_reserve = No space is reserved for a full disk
 c_concern_not_writable = The catalogue cannot be changed
 c_concern_store_errors = The store has failed to write

@@ -375,6 +375,7 @@ c_concern_key_may_not_forbid = В библиотеке есть запрещён
 c_concern_failing_webhook = Вебхук не доставляется
 c_concern_disk_nearly_full = Диск почти заполнен
 c_concern_evidence_full = Для текстов записанных проверок почти не осталось места
+c_concern_watches_full = Для наблюдения за проверками почти не осталось места
 c_concern_no_reserve = На случай полного диска место не оставлено
 c_concern_not_writable = Каталог нельзя изменить
 c_concern_store_errors = Хранилище не смогло записать данные
