@@ -418,7 +418,7 @@ fn a_filed_report_keeps_what_it_shows() {
     );
     // Its positions stay: those of readers, not of bytes.
     assert!(
-        without.contains("paragraph 1, ") && !without.contains("bytes "),
+        without.contains("in the text: paragraph ") && !without.contains("bytes "),
         "{without}"
     );
 
