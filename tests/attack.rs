@@ -168,6 +168,11 @@ fn who_sends_slowly_is_cut_off() {
           Content-Length: 100000\r\n\r\n",
     )
     .expect("sent");
+    // All that was sent is read, so the answer of this one is not lost with its connection.
+    let mut silent = connect(&server);
+    silent
+        .write_all(b"POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\n")
+        .expect("sent");
     // Trickling bytes does not keep the connection open.
     let begun = Instant::now();
     let mut trickle = || body.write_all(b" ").is_ok() | form.write_all(b"-").is_ok();
@@ -187,6 +192,9 @@ fn who_sends_slowly_is_cut_off() {
             "{answer}"
         );
     }
+    let mut answer = String::new();
+    silent.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.contains("body_stalled"), "{answer}");
     lives(&server);
 }
 

@@ -336,15 +336,15 @@ fn the_content_decides_not_the_type_that_the_client_names() {
     for (start, code, name) in [
         (
             &b"AT&TFORM\0\0\0\x0cDJVUINFO"[..],
-            "\"not_readable\"",
+            "not_readable",
             "a DjVu document",
         ),
         (
             b"ITSF\x03\0\0\0\x60\0\0\0",
-            "\"not_readable\"",
+            "not_readable",
             "a CHM help file",
         ),
-        (b"\x89PNG\r\n\x1a\n\0\0", "\"not_text\"", "a PNG image"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "not_text", "a PNG image"),
     ] {
         for kind in [
             "image/vnd.djvu",
@@ -355,7 +355,7 @@ fn the_content_decides_not_the_type_that_the_client_names() {
             let (status, _, said) =
                 client.send("POST", "/v1/checks", &[("Content-Type", kind)], start);
             assert!(
-                status == 422 && said.contains(code) && said.contains(name),
+                status == 422 && said.contains(&format!("\"{code}\"")) && said.contains(name),
                 "{kind}: {said}"
             );
             let (status, _, said) = client.send(

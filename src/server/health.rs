@@ -330,6 +330,16 @@ mod tests {
     }
 
     #[test]
+    fn a_store_that_may_not_be_written_says_so() {
+        let denied = StoreError::Denied {
+            path: "a folder".into(),
+            detail: "read-only file system".into(),
+        };
+        let fault = fault_of(&denied.into());
+        assert_eq!(fault, HealthFault::ReadOnly);
+    }
+
+    #[test]
     fn too_little_space_and_a_lost_folder_are_seen() {
         let folder = tempfile::tempdir().unwrap();
         let state = state(u64::MAX, folder.path());

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use serde_json::json;
 
 use super::running::{Answer, BYTES, FORM, JSON, MAX_BODY, NDJSON, Running, TEXT};
+use crate::makers;
 
 /// Method, target, content type and body of a request; status and code of the response.
 type Row<'a> = (&'a str, &'a str, &'a str, Vec<u8>, u16, &'a str);
@@ -103,6 +104,12 @@ fn bad_json_is_refused() {
 fn bad_bodies_and_forms_are_refused() {
     let long = long();
     let zip = b"PK\x03\x04rest of a file".to_vec();
+    let two = makers::zip(&[("a.txt", &b"A stone."[..]), ("b.txt", b"A tree.")]);
+    let manifest = b"<manifest><encryption-data/></manifest>";
+    let locked = makers::zip(&[
+        ("mimetype", &b"application/vnd.oasis.opendocument.text"[..]),
+        ("META-INF/manifest.xml", manifest),
+    ]);
     refused(vec![
         // Raw bodies.
         ("POST", CHECKS, TEXT, b"fine \xff broken".to_vec(), 400, "undecodable"),
@@ -113,6 +120,8 @@ fn bad_bodies_and_forms_are_refused() {
         ("POST", CHECKS, "application/pdf; charset=klingon", "a".into(), 415, "unknown_charset"),
         ("POST", CHECKS, BYTES, zip, 422, "damaged"),
         ("POST", CHECKS, BYTES, vec![0; 10_000], 422, "not_text"),
+        ("POST", CHECKS, BYTES, locked, 422, "encrypted"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free", BYTES, two, 422, "several_books"),
         ("POST", "/v1/checks?colour=red", TEXT, "a".into(), 400, "bad_query"),
         ("POST", "/v1/checks?limit=many", TEXT, "a".into(), 400, "bad_query"),
         ("POST", "/v1/checks?limit=1001", TEXT, "a".into(), 400, "bad_limit"),
