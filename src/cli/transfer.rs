@@ -76,6 +76,13 @@ impl ExportArgs {
             return Ok(Status::Done);
         }
         let failed = error_of(&self.file, Failure::Failed);
+        if self.file.metadata().is_ok_and(|known| !known.is_file()) {
+            // A device or a pipe is not replaced.
+            let file = File::options().write(true).open(&self.file);
+            self.write(&catalogue, &file.map_err(failed)?, &watch)?;
+            bar.finish_and_clear();
+            return Ok(Status::Done);
+        }
         // Written to a temporary file, which is renamed once complete.
         let unfinished = tempfile::NamedTempFile::new_in(self.folder()).map_err(failed)?;
         self.write(&catalogue, unfinished.as_file(), &watch)?;
