@@ -60,7 +60,7 @@ const EXAMPLES: [(&str, &str); 21] = [
     ("body-memory", r#""512MiB""#),
     ("max-evidence", r#""1GiB""#),
     ("max-watched", r#""4GiB""#),
-    ("concurrent", "8"),
+    ("concurrent", "6"),
     ("keyless-rate", r#""5/s""#),
     ("client-recipe", r#""released""#),
     ("backups", r#""/var/lib/lapidary/backups""#),

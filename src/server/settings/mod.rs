@@ -36,7 +36,7 @@ const MAX_EVIDENCE: u64 = 1 << 30;
 /// The same in a cluster, where one node has them all in memory.
 const MAX_SHARED_EVIDENCE: u64 = 64 << 20;
 /// More than one, because some wait for the disk.
-const JOBS_OF_CORE: usize = 4;
+const JOBS_OF_CORE: usize = 3;
 
 /// The settings of a server.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
@@ -110,8 +110,8 @@ pub struct Settings {
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_BODY_MEMORY")]
     pub body_memory: Option<Size>,
     /// How many small requests to process at once, separately for reads and changes. Half as many large ones run next to them,
-    /// and one file per core [default: four per core]
-    #[arg(long, value_name = "N", env = "LAPIDARY_CONCURRENT", default_value_t = four_per_core(), hide_default_value = true)]
+    /// and one file per core [default: three per core]
+    #[arg(long, value_name = "N", env = "LAPIDARY_CONCURRENT", default_value_t = three_per_core(), hide_default_value = true)]
     pub concurrent: usize,
     /// How many more requests of each kind may wait. Requests beyond that get a 503
     // On a machine that handles 1,000 per second, the last of them waits a quarter of a second.
@@ -238,7 +238,7 @@ pub enum LogFormat {
     Json,
 }
 
-fn four_per_core() -> usize {
+fn three_per_core() -> usize {
     JOBS_OF_CORE * available_parallelism().map_or(1, NonZero::get)
 }
 
