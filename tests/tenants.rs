@@ -700,6 +700,16 @@ fn reviewers_see_the_checks_that_match_their_books() {
     );
     let (_, open) = reviewer.json("GET", "/v1/decisions?state=open", &Value::Null);
     assert_eq!(open["decisions"][0]["id"], lax["filed"], "{open}");
+    // Nor does a report that shows no matches.
+    let text = text_of(0) + &prose(78, 500);
+    let cut = checker.check(&json!({ "text": text, "record": true, "limit": 0 }));
+    assert_eq!(
+        (&cut["verdict"], &cut["matches"]),
+        (&json!("protected"), &json!([]))
+    );
+    assert!(cut["libraries"].is_null(), "{cut}");
+    let (_, open) = reviewer.json("GET", "/v1/decisions?state=open", &Value::Null);
+    assert_eq!(open["decisions"][0]["id"], cut["filed"], "{open}");
     // The text stays whose it is.
     let text = format!("{path}/text");
     assert_eq!(reviewer.json("DELETE", &text, &Value::Null).0, 404);

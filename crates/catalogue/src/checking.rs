@@ -564,6 +564,8 @@ struct ShownMatches {
     covered: Option<f64>,
     /// The recipe behind the verdict, whose figures the report has.
     recipe: usize,
+    /// The library of the book behind the verdict.
+    decided_by: Option<Library>,
     e_value: Option<f64>,
 }
 
@@ -674,12 +676,14 @@ impl Answering<'_> {
             uncompared,
         } = self.ranked()?;
         let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
+        let libraries = ranked.libraries();
         let reworded = ranked.reworded();
         let ShownMatches {
             matches,
             left_out,
             covered,
             recipe: at,
+            decided_by,
             e_value,
         } = self.shown_matches(ranked, options)?;
         let main = &self.in_recipes[at];
@@ -709,6 +713,8 @@ impl Answering<'_> {
             disguise: None,
             filed: None,
             text_kept: None,
+            libraries,
+            decided_by,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         })
     }
@@ -737,6 +743,7 @@ impl Answering<'_> {
             left_out,
             covered: covering.share(),
             recipe: decisive.as_ref().map_or(0, first_recipe),
+            decided_by: decisive.map(|decisive| decisive.key.library),
             e_value,
         })
     }

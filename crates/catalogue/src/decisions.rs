@@ -42,7 +42,8 @@ use lapidary_checking::{InformationalReason, Reason};
 use lapidary_common::description::TooLong;
 use lapidary_extract::Heading;
 use lapidary_store::{
-    Action, Actor, BookKey, NOTE_BYTES, Record, Rights, RowChange, Snapshot, StoreError, Table,
+    Action, Actor, BookKey, Library, NOTE_BYTES, Record, Rights, RowChange, Snapshot, StoreError,
+    Table,
 };
 
 /// Maximum length of the name and of the reference of a case, in bytes.
@@ -282,6 +283,7 @@ impl Decisions<Editor<'_>> {
         let text = query.as_text();
         report.locate_in(text, headings);
         let filed = Filed {
+            other_libraries: other_libraries(&report),
             book_digests: digests_of_books(&*snapshot, &report)?,
             report,
             catalogue_id: catalogue_id(&self.0)?.to_string(),
@@ -800,19 +802,31 @@ fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// The libraries with a book that a check matched, and that counts for whoever asked. Whoever asks by a policy of their own hides
-/// nothing by it.
+/// The libraries with a book that a check matched, shown or not, and that counts for whoever asked. Whoever asks by a policy of
+/// their own hides nothing by it.
 fn libraries_of(filed: &Filed) -> BTreeSet<&str> {
     let matches = filed.report.matches.iter();
-    matches
-        .filter(|found| {
-            matches!(
-                found.informational,
-                None | Some(InformationalReason::TooLittle)
-            )
-        })
+    let shown = matches.filter(|found| {
+        matches!(
+            found.informational,
+            None | Some(InformationalReason::TooLittle)
+        )
+    });
+    let hidden = filed.other_libraries.iter().map(String::as_str);
+    shown
         .map(|found| found.book.library.as_str())
+        .chain(hidden)
         .collect()
+}
+
+/// The libraries of matches that a report does not show.
+fn other_libraries(report: &Report) -> Vec<String> {
+    let of_shown = |library: &&Library| {
+        let mut shown = report.matches.iter();
+        shown.any(|found| found.book.library == library.as_str())
+    };
+    let others = report.libraries.iter().filter(|library| !of_shown(library));
+    others.map(ToString::to_string).collect()
 }
 
 pub(super) fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {

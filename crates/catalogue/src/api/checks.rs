@@ -1,5 +1,7 @@
 //! Checks.
 
+use std::collections::BTreeSet;
+
 use jiff::civil::Date;
 use lapidary_gems::{Place, RecipeName, Rule, Trick, WrittenGem};
 use serde::{Deserialize, Serialize};
@@ -12,7 +14,7 @@ use lapidary_checking::{
 };
 use lapidary_extract::position::{Locator, PositionRange};
 use lapidary_extract::{Heading, HiddenCount, HiddenWords};
-use lapidary_store::{Coverage, Record, Rights, Validity};
+use lapidary_store::{Coverage, Library, Record, Rights, Validity};
 
 /// A check: exactly one of `text`, `gems` and `url`.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -214,6 +216,12 @@ pub struct Report {
     /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The libraries of all matches that count for whoever asked, shown or not. Filed checks keep them; answers have them not.
+    #[serde(skip)]
+    pub libraries: BTreeSet<Library>,
+    /// The library of the book behind the verdict. Not in answers, either.
+    #[serde(skip)]
+    pub decided_by: Option<Library>,
 }
 
 #[allow(

@@ -212,6 +212,9 @@ pub struct Filed {
     /// The length of the checked text in bytes. Absent if only gems were sent, and in entries of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// Libraries of books that matched too, but are not among the `limit` that the report shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_libraries: Vec<String>,
     /// The digests of the texts that the books of the first matches had, in the order of the matches.
     #[serde(alias = "books", default, skip_serializing_if = "Vec::is_empty")]
     pub book_digests: Vec<String>,

@@ -5,6 +5,7 @@
 //! two read an index through a [`Reader`].
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Recipe, Rule};
@@ -498,6 +499,15 @@ impl Ranked {
         let informing = &self.matches[self.total()..];
         let is_other = |found: &Judged| found.informs != Some(InformationalReason::Reworded);
         informing.len() - informing.partition_point(is_other)
+    }
+
+    /// The libraries of the matches that count for whoever asked. A policy of their own hides none.
+    #[must_use]
+    pub fn libraries(&self) -> BTreeSet<Library> {
+        let counts =
+            |found: &&Judged| matches!(found.informs, None | Some(InformationalReason::TooLittle));
+        let counting = self.matches.iter().filter(counts);
+        counting.map(|found| found.key.library.clone()).collect()
     }
 
     /// Up to `limit` matches. The best one behind the verdict takes the last place if it would not be shown, so that

@@ -4,6 +4,8 @@ mod languages;
 mod pages;
 mod terminal;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use lapidary_gems::{Place, Rule, Trick};
 
@@ -93,6 +95,8 @@ fn report(mut matches: Vec<Match>) -> Report {
         disguise: None,
         filed: None,
         text_kept: None,
+        libraries: BTreeSet::new(),
+        decided_by: None,
         note: None,
     }
 }
