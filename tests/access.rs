@@ -319,6 +319,12 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         ("GET", "/v1/history", Value::Null, [401, 403, 403, 403, 200]),
         (
             "GET",
+            "/v1/history/checks",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "GET",
             "/v1/libraries/mine/matches/one",
             Value::Null,
             [401, 403, 403, 403, 200],

@@ -39,6 +39,7 @@ mod rewriting;
 mod secret;
 mod signatures;
 mod sources;
+mod statistics;
 mod store;
 mod tenants;
 mod texts;

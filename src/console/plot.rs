@@ -1,6 +1,7 @@
 //! Plots as SVG, drawn by the server. Colours come from the stylesheet.
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
 
@@ -64,7 +65,7 @@ pub(super) fn plot(
                 @for (line, now) in lines.iter().zip(&of_lines) { " " span class={"key " (line.class)} { (now) } }
             }
             svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 20.0)) role="img" aria-label=(label) {
-                (axes(times, &shown(highest)))
+                (axes(&shown(highest), times.first().map(clock), times.last().map(clock)))
                 @for line in lines {
                     @for piece in pieces(&line.values) {
                         polyline class=(line.class) points=(scale.points(&piece)) {}
@@ -75,14 +76,55 @@ pub(super) fn plot(
     }
 }
 
+/// A bar of a chart.
+pub(super) struct Bar {
+    pub(super) day: Date,
+    pub(super) whole: u64,
+    /// The part of it that is drawn in another colour.
+    pub(super) part: u64,
+    /// What the pointer shows.
+    pub(super) words: String,
+}
+
+/// Draws a bar for each day. `highest` words the highest value.
+pub(super) fn bars(title: &str, bars: &[Bar], highest: impl Fn(u64) -> String) -> Markup {
+    let most = bars.iter().map(|bar| bar.whole).max().unwrap_or(0);
+    let scale = (HEIGHT - TOP) / most.max(1) as f64;
+    let width = (WIDTH - 2.0 * LEFT) / bars.len().max(1) as f64;
+    let [first, last] = [bars.first(), bars.last()].map(|bar| bar.map(|bar| bar.day.to_string()));
+    html! {
+        figure class="plot" {
+            svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 20.0)) role="img" aria-label=(title) {
+                (axes(&highest(most), first, last))
+                @for (at, bar) in bars.iter().enumerate() {
+                    @let left = LEFT + at as f64 * width;
+                    g {
+                        title { (bar.words) }
+                        rect class="whole" x=(rounded(left)) y=(TOP) width=(rounded(width)) height=(HEIGHT - TOP) {}
+                        @for (value, hue) in [(bar.whole, "hue-main"), (bar.part, "hue-bad")] {
+                            @let height = value as f64 * scale;
+                            rect class=(hue) x=(rounded(left)) y=(rounded(HEIGHT - height)) width=(rounded(width * 0.8))
+                                height=(rounded(height)) {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rounded(value: f64) -> String {
+    format!("{value:.1}")
+}
+
 /// The lowest and the highest value, and the first and the last time.
-fn axes(times: &[Timestamp], highest: &str) -> Markup {
+fn axes(highest: &str, first: Option<String>, last: Option<String>) -> Markup {
     html! {
         @for y in [HEIGHT, TOP] { line class="axis" x1="0" y1=(y) x2=(WIDTH) y2=(y) {} }
         text x="0" y=(TOP - 4.0) { (highest) }
-        @if let (Some(first), Some(end)) = (times.first(), times.last()) {
-            text x="0" y=(HEIGHT + 16.0) { (clock(*first)) }
-            text x=(WIDTH) y=(HEIGHT + 16.0) text-anchor="end" { (clock(*end)) }
+        @if let (Some(first), Some(last)) = (first, last) {
+            text x="0" y=(HEIGHT + 16.0) { (first) }
+            text x=(WIDTH) y=(HEIGHT + 16.0) text-anchor="end" { (last) }
         }
     }
 }
@@ -116,7 +158,7 @@ fn pieces(values: &[Option<f64>]) -> Vec<Vec<(usize, f64)>> {
     pieces
 }
 
-fn clock(when: Timestamp) -> String {
+fn clock(when: &Timestamp) -> String {
     when.to_zoned(TimeZone::UTC)
         .strftime("%m-%d %H:%M")
         .to_string()

@@ -1,20 +1,24 @@
 //! Figures over time, the state of the store, and what is wrong.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use actix_web::HttpResponse;
 use actix_web::web::{self, Query, ServiceConfig};
-use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan as _};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, size, table, terms};
-use super::plot::{PlotLine, plot};
+use super::plot::{Bar, PlotLine, bars, plot};
 use super::visitor::Visitor;
 use lapidary_catalogue::api::{
-    ClusterStats, Finding, FindingCode, Findings, History, Sample, Stats,
+    CheckStatistics, ClusterStats, Finding, FindingCode, Findings, History, Sample, Stats,
 };
 use lapidary_language::Language;
-use lapidary_operations::status::{Diagnose, ShowHistory, ShowStats};
+use lapidary_operations::status::{Diagnose, ShowCheckStatistics, ShowHistory, ShowStats};
 use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -25,6 +29,10 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 struct StatisticsPeriod {
     #[serde(default)]
     of: String,
+    #[serde(default)]
+    since: String,
+    #[serde(default)]
+    until: String,
 }
 
 async fn page(
@@ -33,6 +41,12 @@ async fn page(
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let of = if wanted.of == "week" { "week" } else { "hour" };
+    let days = [("since", wanted.since.as_str()), ("until", &wanted.until)];
+    let given: Vec<_> = days
+        .into_iter()
+        .filter(|(_, day)| !day.is_empty())
+        .collect();
+    let checks = visitor.list::<ShowCheckStatistics>(&[], &given).await?;
     let history = visitor.list::<ShowHistory>(&[], &[("period", of)]).await?;
     let stats = visitor.call::<ShowStats>(&[], ()).await?;
     let Findings { findings } = visitor.call::<Diagnose>(&[], ()).await?;
@@ -40,6 +54,7 @@ async fn page(
         &visitor,
         &html! {
             (doctor(language, &findings))
+            (checks_by_day(language, &checks))
             section id="plots" hx-get=(format!("/console/statistics?of={of}")) hx-trigger="every 30s" hx-select="#plots"
                 hx-swap="outerHTML" {
                 h2 { (language.c_over_time()) }
@@ -52,6 +67,110 @@ async fn page(
             (terms_of_statistics(language))
         },
     ))
+}
+
+/// The checks of some days, which survive restarts.
+fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
+    let days: Vec<&Counts> = checks.days.iter().map(|day| &day.checks).collect();
+    html! {
+        section id="checks" {
+            h2 { (language.c_checks_by_day()) }
+            form method="get" class="card search" {
+                @for (name, label, day) in [
+                    ("since", language.c_first_day(), checks.since),
+                    ("until", language.c_last_day(), checks.until),
+                ] {
+                    div { label for=(name) { (label) } input type="date" id=(name) name=(name) value=(day); }
+                }
+                button type="submit" class="main" { (language.c_show()) }
+            }
+            @if days.is_empty() {
+                p class="quiet" { (language.c_no_checks()) }
+            } @else {
+                dl class="facts" {
+                    @for (label, count) in totals(language, &days) { dt { (label) } dd { (language.number(count)) } }
+                }
+                (bars(&language.c_checks_by_day(), &bars_of(language, checks), |most| language.number(most)))
+                (counted(language, language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks))))
+                (counted(language, language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks))))
+            }
+        }
+    }
+}
+
+/// Numbers of checks, by verdict.
+type Counts = BTreeMap<String, u64>;
+
+/// The verdicts that are counted together, with their name.
+fn groups(language: Language) -> [(String, &'static [&'static str]); 3] {
+    [
+        (language.c_forbidding(), &["forbidden", "protected"]),
+        (language.outcome_free(), &["free", "public_domain"]),
+        (language.c_other_checks(), &["unknown", "not_checked"]),
+    ]
+}
+
+fn number(counts: &Counts, verdicts: &[&str]) -> u64 {
+    verdicts.iter().filter_map(|name| counts.get(*name)).sum()
+}
+
+/// The number of all checks and of each group.
+fn totals(language: Language, days: &[&Counts]) -> Vec<(String, u64)> {
+    let all = days.iter().flat_map(|counts| counts.values()).sum();
+    let of_groups = groups(language).into_iter().map(|(name, verdicts)| {
+        let count = days.iter().map(|counts| number(counts, verdicts)).sum();
+        (name, count)
+    });
+    [(language.c_checks(), all)]
+        .into_iter()
+        .chain(of_groups)
+        .collect()
+}
+
+/// A bar for each day between the first and the last one that was asked for.
+fn bars_of(language: Language, checks: &CheckStatistics) -> Vec<Bar> {
+    let of_day = |day: Date| checks.days.iter().find(|of| of.day == day);
+    let days = checks
+        .since
+        .series(1.day())
+        .take_while(|day| *day <= checks.until);
+    days.map(|day| {
+        let none = Counts::new();
+        let counts = of_day(day).map_or(&none, |of| &of.checks);
+        let totals = totals(language, &[counts]).into_iter();
+        let words = totals.map(|(name, count)| format!("{name} {}", language.number(count)));
+        Bar {
+            day,
+            whole: counts.values().sum(),
+            part: number(counts, &["forbidden", "protected"]),
+            words: format!("{day}: {}", words.collect::<Vec<_>>().join(", ")),
+        }
+    })
+    .collect()
+}
+
+/// A table of checks by what is in its first column.
+fn counted<'a>(
+    language: Language,
+    head: String,
+    all: impl Iterator<Item = (&'a String, &'a Counts)>,
+) -> Markup {
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(_, counts)| Reverse(counts.values().sum::<u64>()));
+    let heads = [head.clone(), language.c_checks()];
+    let heads: Vec<String> = heads
+        .into_iter()
+        .chain(groups(language).map(|(name, _)| name))
+        .collect();
+    let rows = html! {
+        @for (name, counts) in all {
+            tr {
+                td { (clean(name)) }
+                @for (_, count) in totals(language, &[counts]) { td { (language.number(count)) } }
+            }
+        }
+    };
+    table(&head, &heads, &rows)
 }
 
 fn terms_of_statistics(language: Language) -> Markup {

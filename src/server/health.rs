@@ -186,6 +186,9 @@ impl ServerState {
         if let Err(error) = self.access.note_usage(&self.catalogue) {
             tracing::error!("cannot save the keys' quota usage: {error}");
         }
+        if let Err(error) = self.catalogue.check_history().write() {
+            tracing::error!("cannot save the numbers of checks: {error}");
+        }
         hold_reserve(&self.catalogue);
         if let Err(error) = self.catalogue.keys().write_revocations() {
             tracing::warn!(

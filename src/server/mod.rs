@@ -428,6 +428,7 @@ async fn stopped(stop: impl Future<Output = ()>, state: Data<ServerState>) {
 /// Writes what is only in memory at the end.
 fn settle(state: &ServerState, catalogue: &Catalogue) -> Result<ServerEnd, ServerError> {
     let noted = state.access.note_usage(catalogue);
+    let counted = catalogue.check_history().write();
     let flushed = catalogue.flush();
     catalogue.jobs().stop();
     if state.health.is_reopening() {
@@ -436,6 +437,7 @@ fn settle(state: &ServerState, catalogue: &Catalogue) -> Result<ServerEnd, Serve
         return Ok(ServerEnd::Reopening(unwritten));
     }
     noted?;
+    counted?;
     flushed?;
     Ok(ServerEnd::Stopped)
 }

@@ -32,7 +32,9 @@ use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
     RunSource, ShowSource, TestSource,
 };
-use lapidary_operations::status::{Diagnose, ListRecipes, ShowHistory, ShowRecipe, ShowStats};
+use lapidary_operations::status::{
+    Diagnose, ListRecipes, ShowCheckStatistics, ShowHistory, ShowRecipe, ShowStats,
+};
 use lapidary_operations::webhooks::{
     DeleteKeyWebhook, DeleteOwnWebhook, DeleteWebhook, ListKeyWebhooks, ListWebhooks,
     PutOwnWebhook, PutWebhook, ReplayOwnWebhook, ReplayWebhook, ShowOwnWebhook, ShowWebhook,
@@ -102,7 +104,11 @@ pub(super) fn all() -> [Section; 9] {
                     Call::of::<ShowRecipe>(),
                 ],
                 recipes::calls(),
-                vec![Call::of::<ShowHistory>(), Call::of::<Diagnose>()],
+                vec![
+                    Call::of::<ShowHistory>(),
+                    Call::of::<ShowCheckStatistics>(),
+                    Call::of::<Diagnose>(),
+                ],
                 health::calls(),
                 metrics::calls(),
                 openapi::calls(),

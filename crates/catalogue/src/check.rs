@@ -147,6 +147,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             "not_checked"
         };
         METRICS.checked(verdict, report.gems, report.total, begun.elapsed());
+        self.0.check_counts.note(&options.by, verdict, &report);
         Ok((report, asked))
     }
 

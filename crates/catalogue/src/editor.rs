@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::sharing::Turn;
 use super::{
-    AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Evidence,
-    Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Watches, Webhooks,
+    AllowLists, Audit, Books, Catalogue, CatalogueRecipes, CheckHistory, Checks, Copying,
+    Decisions, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
 use lapidary_work::LeasedWork;
@@ -111,6 +111,8 @@ subjects! {
     audit: Audit,
     /// Its books.
     books: Books,
+    /// How many checks there were.
+    check_history: CheckHistory,
     /// Checks against its books.
     checks: Checks,
     /// Copying it to another place.

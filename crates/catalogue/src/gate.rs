@@ -353,7 +353,10 @@ impl<'a> Admission<'a> {
         if verdict.rights.forbids() {
             refused();
             METRICS.changed("refused", 1);
-            return Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)));
+            let report = gated.report(&checking)?;
+            let counted = &editor.check_counts;
+            counted.note(&editor.in_line(), verdict.rights.as_str(), &report);
+            return Err(CatalogueError::Matches(Box::new(report)));
         }
         if let Some(all) = verdict.coverage
             && let Some(coverage) =

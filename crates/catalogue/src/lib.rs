@@ -43,6 +43,7 @@ mod audit;
 mod authority;
 mod books;
 mod check;
+mod check_counts;
 mod checking;
 mod collage;
 mod copy;
@@ -86,6 +87,7 @@ pub use answer::{CheckOptions, Comparison, Query, Recipes, TextGems};
 pub use audit::Audit;
 pub use books::{BookFilter, Books};
 pub use check::{Checks, compare};
+pub use check_counts::{CheckHistory, DAYS_OF_CHECKS};
 use copy::complete;
 pub use copy::{Copied, Copying};
 pub use decisions::{Case, Decisions, SoughtDecisions};
@@ -154,6 +156,7 @@ pub struct Catalogue {
     follows: AtomicBool,
     feeding: feed_lock::FeedLock,
     versions: versions::CheckedVersions,
+    check_counts: check_counts::CheckCounts,
 }
 
 impl Catalogue {
@@ -239,6 +242,7 @@ impl Catalogue {
             follows: AtomicBool::new(false),
             feeding: feed_lock::FeedLock::default(),
             versions: versions::CheckedVersions::default(),
+            check_counts: check_counts::CheckCounts::default(),
         }
     }
 

@@ -37,6 +37,8 @@ pub enum Table {
     Duplicates,
     /// Answers to requests that take effect once (`catalogue/once.rs`).
     Requests,
+    /// The numbers of checks, by day and process (`catalogue/check_counts.rs`).
+    CheckCounts,
 }
 
 impl Table {
@@ -61,6 +63,7 @@ impl Table {
             Self::Sessions => "session",
             Self::Duplicates => "duplicates",
             Self::Requests => "request",
+            Self::CheckCounts => "check-counts",
         }
     }
 }

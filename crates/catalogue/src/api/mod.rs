@@ -47,7 +47,10 @@ pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use links::{MadeReportLink, NewReportLink, ReportLink, ReportLinks};
 pub use me::{Feature, Me, RequestLimits, UsableRecipe};
 pub use problem::Problem;
-pub use server::{Health, History, Imported, Index, Period, Sample};
+pub use server::{
+    ActorChecks, CheckStatistics, DayChecks, Health, History, Imported, Index, LibraryChecks,
+    Period, Sample,
+};
 pub use sources::{
     Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun,
     SourceRuns, SourceState, SourceTest, Sources,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -115,4 +116,46 @@ pub struct Sample {
     pub disk_bytes: u64,
     /// Memory of the process in bytes; 0 if the system does not tell.
     pub memory_bytes: u64,
+}
+
+/// How many checks were answered, and books refused by the gate, on some days.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckStatistics {
+    /// The first day, in UTC.
+    pub since: Date,
+    /// The last day.
+    pub until: Date,
+    /// The days with checks, the oldest first.
+    pub days: Vec<DayChecks>,
+    /// Who asked, by name.
+    pub actors: Vec<ActorChecks>,
+    /// The libraries of the books because of which texts were protected or forbidden.
+    pub libraries: Vec<LibraryChecks>,
+}
+
+/// The checks of a day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DayChecks {
+    /// The day.
+    pub day: Date,
+    /// Number of checks, by verdict.
+    pub checks: BTreeMap<String, u64>,
+}
+
+/// The checks of a key, or of those without one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ActorChecks {
+    /// Who asked, as in the audit log.
+    pub actor: String,
+    /// Number of checks, by verdict.
+    pub checks: BTreeMap<String, u64>,
+}
+
+/// The checks that a library decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LibraryChecks {
+    /// The library.
+    pub library: String,
+    /// Number of checks, by verdict.
+    pub checks: BTreeMap<String, u64>,
 }

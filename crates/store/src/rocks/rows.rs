@@ -35,7 +35,8 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Copy
         | Table::Sessions
         | Table::Duplicates
-        | Table::Requests => (
+        | Table::Requests
+        | Table::CheckCounts => (
             Family::Meta,
             MetaKey::Setting(table.as_str().as_bytes(), b"").bytes(),
         ),

@@ -1,0 +1,233 @@
+//! How many checks a day had which verdict, for whom, and because of which library.
+//!
+//! Each process counts in memory, and writes what it counted every few seconds to [`Table::CheckCounts`]. A crash forgets
+//! these seconds. The key of a row is a day and the id of the process, so that no two processes write the same row.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::check::today;
+use super::settings::put;
+use super::{Catalogue, CatalogueError};
+use crate::api::{ActorChecks, CheckStatistics, DayChecks, LibraryChecks, Report};
+use lapidary_store::{Actor, Row, RowChange, Table};
+
+/// How many days are kept.
+pub const DAYS_OF_CHECKS: i64 = 400;
+/// The most different counts of a day that a process remembers: a few MB.
+const MOST: usize = 20_000;
+/// How many rows are read at once.
+const PAGE: usize = 500;
+
+/// What is counted alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct CountedAs {
+    actor: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    library: Option<String>,
+    verdict: String,
+}
+
+type Counts = BTreeMap<CountedAs, u64>;
+
+#[derive(Debug, Default)]
+struct CountedDay {
+    counts: Counts,
+    /// Whether something was counted since it was written.
+    has_more: bool,
+}
+
+/// What this process counted.
+#[derive(Debug)]
+pub(super) struct CheckCounts {
+    process: Uuid,
+    days: Mutex<BTreeMap<Date, CountedDay>>,
+}
+
+impl Default for CheckCounts {
+    fn default() -> Self {
+        Self {
+            process: Uuid::new_v4(),
+            days: Mutex::default(),
+        }
+    }
+}
+
+impl CheckCounts {
+    /// Counts a check, or a book that the gate refused. `verdict`: that of the report, or `not_checked`.
+    pub(super) fn note(&self, actor: &Actor, verdict: &str, report: &Report) {
+        let library = report
+            .decided_by
+            .as_ref()
+            .filter(|_| report.verdict.forbids());
+        let kind = CountedAs {
+            actor: actor.to_string(),
+            library: library.map(ToString::to_string),
+            verdict: verdict.to_owned(),
+        };
+        let mut days = self.days();
+        let day = days.entry(today()).or_default();
+        if day.counts.len() < MOST || day.counts.contains_key(&kind) {
+            *day.counts.entry(kind).or_default() += 1;
+            day.has_more = true;
+        }
+    }
+
+    fn days(&self) -> MutexGuard<'_, BTreeMap<Date, CountedDay>> {
+        self.days.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, day: Date) -> Vec<u8> {
+        [day.to_string().as_bytes(), self.process.as_bytes()].concat()
+    }
+
+    /// The rows with what was counted since they were written.
+    fn unwritten(&self) -> Vec<(Date, Vec<(CountedAs, u64)>)> {
+        let days = self.days();
+        let unwritten = days.iter().filter(|(_, day)| day.has_more);
+        unwritten
+            .map(|(day, of)| (*day, of.counts.clone().into_iter().collect()))
+            .collect()
+    }
+
+    /// Remembers what was written, and forgets the days that are over.
+    fn wrote(&self, rows: &[(Date, Vec<(CountedAs, u64)>)]) {
+        let mut days = self.days();
+        for (day, written) in rows {
+            if let Some(of) = days.get_mut(day) {
+                of.has_more =
+                    of.counts.values().sum::<u64>() > written.iter().map(|(_, n)| n).sum();
+            }
+        }
+        days.retain(|day, of| of.has_more || *day == today());
+    }
+}
+
+/// How many checks there were ([`Catalogue::check_counts`]).
+#[derive(Debug, Clone)]
+pub struct CheckHistory<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> CheckHistory<C> {
+    /// Writes what this process counted, and deletes what is too old.
+    ///
+    /// # Errors
+    /// Those of the store. Nothing is lost: it is written the next time.
+    pub fn write(&self) -> Result<(), CatalogueError> {
+        let counted = &self.0.check_counts;
+        let days = counted.unwritten();
+        if days.is_empty() {
+            return Ok(());
+        }
+        let mut changes = self.outdated()?;
+        let rows = days.iter();
+        changes.extend(rows.map(|(day, row)| put(Table::CheckCounts, counted.key(*day), row)));
+        self.0.store.apply(&Actor::Local, &changes, &[])?;
+        counted.wrote(&days);
+        Ok(())
+    }
+
+    /// Deletes some of the oldest rows.
+    fn outdated(&self) -> Result<Vec<RowChange>, CatalogueError> {
+        let first = today().saturating_sub(DAYS_OF_CHECKS.days()).to_string();
+        let oldest = self.0.page_of(Table::CheckCounts, b"", None, PAGE)?;
+        let outdated = oldest
+            .into_iter()
+            .filter(|(key, _)| **key < *first.as_bytes());
+        Ok(outdated
+            .map(|(key, _)| RowChange::delete(Table::CheckCounts, key))
+            .collect())
+    }
+
+    /// The checks of these days.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn between(&self, since: Date, until: Date) -> Result<CheckStatistics, CatalogueError> {
+        let mut sums = CheckTotals::default();
+        let counted = &self.0.check_counts;
+        let own: Vec<(Date, Counts)> = counted
+            .days()
+            .iter()
+            .map(|(day, of)| (*day, of.counts.clone()))
+            .collect();
+        let mut after = Some(since.to_string().into_bytes());
+        while let Some(last) = after {
+            let rows = self.0.page_of(Table::CheckCounts, b"", Some(&last), PAGE)?;
+            after = rows.last().map(|(key, _)| key.clone());
+            for row in rows {
+                let Some((day, counts)) = read(&row, until) else {
+                    after = None;
+                    break;
+                };
+                let is_in_memory = own.iter().any(|(known, _)| *known == day);
+                if !is_in_memory || row.0 != counted.key(day) {
+                    sums.add(day, counts);
+                }
+            }
+        }
+        for (day, counts) in own {
+            if (since..=until).contains(&day) {
+                sums.add(day, counts);
+            }
+        }
+        Ok(sums.told(since, until))
+    }
+}
+
+/// The day of a row and what it counts, unless it is after the last day.
+fn read((key, value): &Row, until: Date) -> Option<(Date, Vec<(CountedAs, u64)>)> {
+    let day = std::str::from_utf8(key.get(..10)?).ok()?.parse().ok()?;
+    (day <= until).then(|| (day, serde_json::from_slice(value).unwrap_or_default()))
+}
+
+type ByVerdict = BTreeMap<String, u64>;
+
+#[derive(Default)]
+struct CheckTotals {
+    days: BTreeMap<Date, ByVerdict>,
+    actors: BTreeMap<String, ByVerdict>,
+    libraries: BTreeMap<String, ByVerdict>,
+}
+
+impl CheckTotals {
+    fn add(&mut self, day: Date, counts: impl IntoIterator<Item = (CountedAs, u64)>) {
+        for (kind, checks) in counts {
+            let CountedAs {
+                actor,
+                library,
+                verdict,
+            } = kind;
+            let of_day = self.days.entry(day).or_default();
+            let of_actor = self.actors.entry(actor).or_default();
+            let of_library = library.map(|library| self.libraries.entry(library).or_default());
+            for sums in [of_day, of_actor].into_iter().chain(of_library) {
+                *sums.entry(verdict.clone()).or_default() += checks;
+            }
+        }
+    }
+
+    fn told(self, since: Date, until: Date) -> CheckStatistics {
+        let days = self.days.into_iter();
+        let actors = self.actors.into_iter();
+        let libraries = self.libraries.into_iter();
+        CheckStatistics {
+            since,
+            until,
+            days: days
+                .map(|(day, checks)| DayChecks { day, checks })
+                .collect(),
+            actors: actors
+                .map(|(actor, checks)| ActorChecks { actor, checks })
+                .collect(),
+            libraries: libraries
+                .map(|(library, checks)| LibraryChecks { library, checks })
+                .collect(),
+        }
+    }
+}
