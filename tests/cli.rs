@@ -1079,6 +1079,15 @@ fn books_are_found_in_a_folder_and_on_a_server() {
             ("--author gogol", "", vec!["farms/book-0", "farms/book-1"]),
             ("--author uthor --library shelf", "", vec!["shelf/book-3"]),
             ("--identifier 978-0-306-40615-7", "", vec!["farms/book-0"]),
+            ("{}", "FAR gog", vec!["farms/book-0", "farms/book-1"]),
+            ("{}", "978-0-306-40615-7", vec!["farms/book-0"]),
+            (
+                "{} --rights protected --library farms",
+                "far",
+                vec!["farms/book-0", "farms/book-1"],
+            ),
+            ("{} --rights free", "far", vec![]),
+            ("--state disabled", "", vec![]),
         ];
         for (line, words, expected) in table {
             let out = find(wher, line, words).expect(0).out;

@@ -10,7 +10,7 @@ use lapidary_operations::find::{FindBooks, FindQuery};
 use lapidary_operations::libraries::ListBooks;
 use lapidary_operations::status::ShowStats;
 use lapidary_report::clean;
-use lapidary_store::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
+use lapidary_store::{BookId, BookKey, BookState, Library, Quarantine, Rights, Standing, Validity};
 
 use super::arguments::{Days, Target};
 use super::client::CatalogueClient;
@@ -43,11 +43,15 @@ enum BooksCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Find books by identifier, title or author
+    /// Find books by title, author, identifier, rights or state
     #[command(group = ArgGroup::new("sought").required(true).multiple(true))]
     Find {
         #[command(flatten)]
         target: Target,
+        /// Beginnings of words of the title, the authors, the id and the identifiers, in any order, or an ISBN; case and accents
+        /// are ignored
+        #[arg(group = "sought", value_name = "WORDS")]
+        words: Option<String>,
         /// An ISBN, of 10 or 13 characters, or another identifier
         #[arg(long, group = "sought", value_name = "ID")]
         identifier: Option<String>,
@@ -57,6 +61,15 @@ enum BooksCommand {
         /// Words of the authors' names, likewise
         #[arg(long, group = "sought", value_name = "WORDS")]
         author: Option<String>,
+        /// Only books with these rights: forbidden, protected, free, `public_domain` or unknown
+        #[arg(long, group = "sought")]
+        rights: Option<Rights>,
+        /// Only books in this language, such as ru; pt finds pt-BR, too
+        #[arg(long, group = "sought", value_name = "TAG")]
+        language: Option<String>,
+        /// Only books in this state: disabled, quarantined or expired
+        #[arg(long, group = "sought")]
+        state: Option<BookState>,
         /// Find only books of this library
         #[arg(long)]
         library: Option<Library>,
@@ -157,14 +170,22 @@ impl BooksArgs {
             } => list(&target, library, quarantined, json),
             BooksCommand::Find {
                 target,
+                words,
                 identifier,
                 title,
                 author,
+                rights,
+                language,
+                state,
                 library,
                 json,
             } => find(
                 &target,
                 FindQuery {
+                    q: words,
+                    rights,
+                    language,
+                    state,
                     identifier,
                     title,
                     author,

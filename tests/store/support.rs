@@ -210,7 +210,7 @@ pub fn dump(store: &dyn Store) -> Result<String, StoreError> {
                 "{record:?} {:?}",
                 snapshot.with_digest(&record.digest, ALL)?
             ));
-            let terms = Term::of(&record.description);
+            let terms = Term::of(&record);
             let search = Search {
                 terms: &terms,
                 libraries: None,

@@ -10,14 +10,15 @@ use lapidary_gems::Recipe;
 
 use super::add::StoredBook;
 use super::answer_size::fitting;
+use super::check::today;
 use super::libraries::holds_books;
 use super::text::memory_for;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{FoundBooks, Page};
 use crate::metrics::METRICS;
 use lapidary_store::{
-    BookId, BookKey, BookNo, Condition, Cursor, Field, Found, Library, MOST_TERMS, NewBook, Record,
-    Search, Snapshot, StoreError, Term,
+    BookId, BookKey, BookNo, BookState, Condition, Cursor, Field, Found, Library, MOST_TERMS,
+    NewBook, Record, Rights, Search, Snapshot, StoreError, Term,
 };
 
 /// Number of records fetched at a time while filling a page.
@@ -33,12 +34,20 @@ pub(super) type Listed = (BookNo, Record);
 /// What to find. A book must meet all conditions that are given.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct BookFilter {
+    /// Beginnings of words of its title, its authors, its id and its identifiers, or an ISBN.
+    pub words: Option<String>,
     /// An ISBN or another identifier of the book.
     pub identifier: Option<String>,
     /// Words of its title.
     pub title: Option<String>,
     /// Words of its authors.
     pub author: Option<String>,
+    /// Its rights, on the days on which they are in effect.
+    pub rights: Option<Rights>,
+    /// Its language, as a tag. `pt` is also that of books in `pt-BR`.
+    pub language: Option<String>,
+    /// A state that it is in.
+    pub state: Option<BookState>,
     /// Its library.
     pub library: Option<Library>,
 }
@@ -150,6 +159,9 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         records.retain(|record| {
             libraries.is_none_or(|libraries| libraries.contains(&record.key.library))
         });
+        // Terms do not know what day it is.
+        let day = today();
+        records.retain(|record| sought.state.is_none_or(|state| record.is_in(state, day)));
         Ok(FoundBooks {
             books: records.into_iter().map(Into::into).collect(),
             next_cursor: next.as_ref().map(written),
@@ -233,6 +245,18 @@ impl BookFilter {
         let words = |text, field| -> Vec<Term> { Term::words(field, text).collect() };
         let conditions = [
             (
+                "text of 'q'",
+                self.words
+                    .as_deref()
+                    .map(|text| Term::beginnings(text).into_iter().collect()),
+            ),
+            (
+                "language",
+                self.language
+                    .as_deref()
+                    .map(|tag| Term::language(tag).into_iter().collect()),
+            ),
+            (
                 "identifier",
                 self.identifier
                     .as_deref()
@@ -249,7 +273,8 @@ impl BookFilter {
                     .map(|text| words(text, Field::Author)),
             ),
         ];
-        let mut terms = BTreeSet::new();
+        let mut terms: BTreeSet<Term> = self.rights.map(Term::rights).into_iter().collect();
+        terms.extend(self.state.map(Term::state));
         for (name, found) in conditions {
             let Some(found) = found else { continue };
             if found.is_empty() {
@@ -261,7 +286,8 @@ impl BookFilter {
         }
         match terms.len() {
             0 => Err(CatalogueError::NothingSought(
-                "give an identifier, words of a title, or an author".to_owned(),
+                "give an identifier, words of a title, or an author, words of any of them as 'q', or rights, a language or a state"
+                    .to_owned(),
             )),
             1..=MOST_TERMS => Ok(terms),
             _ => Err(CatalogueError::TooMuchSought),

@@ -78,9 +78,7 @@ pub(super) fn without(mut posts: Posts, others: &Posts) -> Posts {
 }
 
 fn terms(record: Option<&Record>) -> BTreeSet<Term> {
-    record
-        .map(|record| Term::of(&record.description))
-        .unwrap_or_default()
+    record.map(Term::of).unwrap_or_default()
 }
 
 /// Making planned changes of books.

@@ -157,7 +157,7 @@ fn matching(
     for (book, state) in books.into_iter().zip(states) {
         let Some((state, _)) = state else { continue };
         let record: Record = snapshot.parse(book, &state)?;
-        if terms.is_subset(&Term::of(&record.description)) {
+        if terms.is_subset(&Term::of(&record)) {
             matching.push(book);
         }
     }

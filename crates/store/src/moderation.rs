@@ -1,5 +1,7 @@
 //! A book's standing besides its rights: whether it counts, on which days its rights are in effect, and any note.
 
+use std::str::FromStr;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -75,6 +77,52 @@ impl Standing {
             }
             _ => rights,
         }
+    }
+
+    /// Whether the last day of a book with these rights is over. A forbidden book is forbidden on all days.
+    #[must_use]
+    pub fn is_expired_on(&self, day: Date, rights: Rights) -> bool {
+        let until = self.validity.as_ref().and_then(|validity| validity.until);
+        rights != Rights::Forbidden && until.is_some_and(|until| until < day)
+    }
+}
+
+/// A state of books that one looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BookState {
+    /// Disabled: checks do not count it.
+    Disabled,
+    /// In quarantine: it decides nothing for others.
+    Quarantined,
+    /// The last day of its rights is over.
+    Expired,
+}
+
+impl BookState {
+    /// All states.
+    pub const ALL: [Self; 3] = [Self::Disabled, Self::Quarantined, Self::Expired];
+
+    /// The word used in JSON and on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Quarantined => "quarantined",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+impl FromStr for BookState {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|state| state.as_str() == word);
+        found.ok_or_else(|| {
+            let known = Self::ALL.map(Self::as_str).join(", ");
+            format!("a state of books is one of: {known}")
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::moderation::bans;
-use super::{BookId, BookKey, BookNo, Condition, Library, Rights, Standing, StoreError};
+use super::{BookId, BookKey, BookNo, BookState, Condition, Library, Rights, Standing, StoreError};
 use lapidary_common::description::Description;
 
 /// Declares a book's record. What a store keeps and what the API shows have the same fields, but are two types, so that
@@ -110,6 +110,16 @@ impl Record {
     #[must_use]
     pub fn is_banned(&self) -> bool {
         bans(self.rights, self.standing.validity.as_ref())
+    }
+
+    /// Whether the book is in a state on a day.
+    #[must_use]
+    pub fn is_in(&self, state: BookState, day: Date) -> bool {
+        match state {
+            BookState::Disabled => self.is_disabled(),
+            BookState::Quarantined => self.standing.is_quarantined(),
+            BookState::Expired => self.standing.is_expired_on(day, self.rights),
+        }
     }
 
     /// Whether checks ignore the book.

@@ -1,8 +1,10 @@
-//! The terms that a book is found by: the words of its title and of its authors, and its identifiers.
+//! The terms that a book is found by: the words of its title and of its authors, how these begin, its identifiers, and what it
+//! has in common with many others, such as its rights.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use jiff::civil::Date;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -10,10 +12,14 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use lapidary_common::description::Description;
 use lapidary_common::isbn::Isbn;
 
+use super::{BookState, Record, Rights};
+
 /// Maximum number of terms of a search. The longest titles have fewer distinct words.
 pub const MOST_TERMS: usize = 64;
+/// Maximum number of characters of the beginning of a word. An ISBN has 13, and few words are longer than this.
+const BEGINNING: usize = 16;
 
-/// The part of a description that a term is from.
+/// The part of a record that a term is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// The title.
@@ -22,6 +28,14 @@ pub enum Field {
     Author,
     /// The identifiers.
     Identifier,
+    /// The beginnings of the words of the title, the authors, the id and the identifiers.
+    Beginning,
+    /// The rights.
+    Rights,
+    /// The language.
+    Language,
+    /// What the book waits for, or why it does not count.
+    State,
 }
 
 /// A word or an identifier in the form in which it is compared.
@@ -34,7 +48,7 @@ pub struct Term {
 }
 
 impl Term {
-    /// The part of a description that it is from.
+    /// The part of a record that it is from.
     #[must_use]
     pub fn field(&self) -> Field {
         self.field
@@ -70,9 +84,83 @@ impl Term {
         })
     }
 
-    /// The terms of a description.
+    /// The beginnings of words, one for each word of a text, of which the first 16 characters are compared. An ISBN is one
+    /// word, however it is written.
     #[must_use]
-    pub fn of(description: &Description) -> BTreeSet<Self> {
+    pub fn beginnings(text: &str) -> BTreeSet<Self> {
+        let isbn = isbn(&text.trim().to_lowercase()).map(|isbn| isbn.to_string());
+        Self::words(Field::Beginning, isbn.as_deref().unwrap_or(text))
+            .filter_map(|word| word.all_beginnings().last())
+            .collect()
+    }
+
+    /// The beginnings of a word, the shortest first.
+    fn all_beginnings(&self) -> impl Iterator<Item = Self> {
+        let ends = self.text.char_indices().map(|(at, c)| at + c.len_utf8());
+        ends.take(BEGINNING).map(|end| Self {
+            field: Field::Beginning,
+            text: self.text[..end].to_owned(),
+        })
+    }
+
+    /// Rights that a book has.
+    #[must_use]
+    pub fn rights(rights: Rights) -> Self {
+        Self {
+            field: Field::Rights,
+            text: rights.as_str().to_owned(),
+        }
+    }
+
+    /// The language of a book, by its tag, unless that is blank. A book in `pt-BR` is in `pt`, too.
+    #[must_use]
+    pub fn language(tag: &str) -> Option<Self> {
+        let text = tag.trim().to_lowercase().replace('_', "-");
+        (!text.is_empty()).then_some(Self {
+            field: Field::Language,
+            text,
+        })
+    }
+
+    /// The state of a book, which may be in it only on some days ([`Record::is_in`]).
+    #[must_use]
+    pub fn state(state: BookState) -> Self {
+        Self {
+            field: Field::State,
+            text: state.as_str().to_owned(),
+        }
+    }
+
+    /// The terms of a book.
+    #[must_use]
+    pub fn of(record: &Record) -> BTreeSet<Self> {
+        let mut terms = Self::of_description(&record.description);
+        let (ids, own) = (&record.description.identifiers, record.key.id.as_str());
+        let own_form = Self::identifier(own).map(|form| form.text);
+        let mut texts: Vec<String> = terms.iter().map(|term| term.text.clone()).collect();
+        texts.extend(ids.iter().cloned().chain(own_form));
+        texts.push(own.to_owned());
+        let words = texts
+            .iter()
+            .flat_map(|text| Self::words(Field::Beginning, text));
+        for word in words.collect::<BTreeSet<Self>>() {
+            terms.extend(word.all_beginnings());
+        }
+        terms.insert(Self::rights(record.rights));
+        let tag = record.description.language.as_deref().unwrap_or_default();
+        let broader = tag.split(['-', '_']).next().unwrap_or_default();
+        terms.extend([tag, broader].into_iter().filter_map(Self::language));
+        let states = BookState::ALL.into_iter();
+        terms.extend(
+            states
+                .filter(|state| record.is_in(*state, Date::MAX))
+                .map(Self::state),
+        );
+        terms
+    }
+
+    /// The words and the identifiers of a description.
+    fn of_description(description: &Description) -> BTreeSet<Self> {
         let Description {
             title,
             authors,
@@ -102,6 +190,10 @@ impl fmt::Display for Term {
             Field::Title => "the word of the title",
             Field::Author => "the word of the authors",
             Field::Identifier => "the identifier",
+            Field::Beginning => "the beginning of a word",
+            Field::Rights => "the rights",
+            Field::Language => "the language",
+            Field::State => "the state",
         };
         write!(f, "{what} {:?}", self.text)
     }
@@ -236,7 +328,7 @@ mod tests {
             published: None,
             language: Some("en".to_owned()),
         };
-        let shown: Vec<String> = Term::of(&description)
+        let shown: Vec<String> = Term::of_description(&description)
             .iter()
             .map(ToString::to_string)
             .collect();
@@ -249,5 +341,25 @@ mod tests {
             "the identifier \"9780306406157\"",
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn beginnings_are_of_words_and_of_isbns() {
+        let begin = |text: &str| {
+            Term::beginnings(text)
+                .into_iter()
+                .map(|term| term.text)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(begin("ШИНЕЛ, Гог"), ["гог", "шинел"]);
+        for isbn in ["978-0-306-40615-7", "isbn 0306406152", " 0-306-40615-2 "] {
+            assert_eq!(begin(isbn), ["9780306406157"], "{isbn}");
+        }
+        assert_eq!(begin("978-0-306"), ["0", "306", "978"]);
+        assert_eq!(begin(&"é".repeat(20)), ["e".repeat(16)]);
+        assert_eq!(begin("…"), [""; 0]);
+        let word = Term::words(Field::Title, "ёж3").next().expect("a word");
+        let all: Vec<String> = word.all_beginnings().map(|term| term.text).collect();
+        assert_eq!(all, ["е", "еж", "еж3"]);
     }
 }

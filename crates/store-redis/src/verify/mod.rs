@@ -533,7 +533,7 @@ impl<'a> ClusterVerification<'a> {
         let mut all = BTreeSet::from([(keys.ids(shard, library), member(&record.key, *number))]);
         let in_terms = [library.to_be_bytes(), number.0.to_be_bytes()].concat();
         all.extend(
-            Term::of(&record.description)
+            Term::of(record)
                 .iter()
                 .map(|term| (keys.term(shard, term), in_terms.clone())),
         );

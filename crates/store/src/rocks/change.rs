@@ -274,7 +274,7 @@ impl<'a> Change<'a> {
             .of(book);
         let [had, has] = [before, after].map(|record| {
             record
-                .map(|record| term_keys(library, book, &record.description))
+                .map(|record| term_keys(library, book, record))
                 .unwrap_or_default()
         });
         let terms = self.store.family(Family::Terms);

@@ -238,7 +238,7 @@ impl Repair<'_> {
             return Ok(());
         };
         let mut batch = WriteBatch::default();
-        for key in term_keys(snapshot.owners().of(book), book, &record.description) {
+        for key in term_keys(snapshot.owners().of(book), book, &record) {
             batch.put_cf(self.store.family(Family::Terms), key, []);
         }
         snapshot.write(batch)

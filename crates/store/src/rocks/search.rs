@@ -11,8 +11,7 @@ use rocksdb::{DBRawIterator, ReadOptions};
 use super::owners::{LibraryNo, Owners};
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, TERM_BYTES};
-use crate::{BookNo, Cursor, Found, Search, StoreError, Term};
-use lapidary_common::description::Description;
+use crate::{BookNo, Cursor, Found, Record, Search, StoreError, Term};
 
 /// The number of entries that a list moves one by one before it seeks.
 const NEAR: u32 = 8;
@@ -42,9 +41,9 @@ impl TermPlace {
 pub(super) fn term_keys(
     library: LibraryNo,
     book: BookNo,
-    description: &Description,
+    record: &Record,
 ) -> BTreeSet<schema::TermKey> {
-    Term::of(description)
+    Term::of(record)
         .iter()
         .map(|term| schema::term_key(schema::term_prefix(term), library, book))
         .collect()
@@ -58,7 +57,7 @@ pub(super) fn is_of_a_book(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<b
     let record = snapshot.record(book)?;
     Ok(record.is_some_and(|record| {
         library == snapshot.owners().of(book)
-            && term_keys(library, book, &record.description)
+            && term_keys(library, book, &record)
                 .iter()
                 .any(|of_record| of_record == key)
     }))

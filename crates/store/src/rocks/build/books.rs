@@ -53,8 +53,7 @@ impl<'a> BookTables<'a> {
         self.last_id = id;
         self.records.put(&number, &schema::json(record))?;
         self.digests.put(digest_keys(book, record))?;
-        self.terms
-            .put(term_keys(library, book, &record.description))
+        self.terms.put(term_keys(library, book, record))
     }
 
     /// Adds a book's folds, and its text.

@@ -17,7 +17,7 @@ use crate::recipes::KnownRecipe;
 use crate::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 12;
+pub(super) const FORMAT_VERSION: u32 = 13;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,6 +296,10 @@ pub(super) fn term_prefix(term: &Term) -> [u8; TERM_BYTES] {
         Field::Title => b't',
         Field::Author => b'a',
         Field::Identifier => b'i',
+        Field::Beginning => b'b',
+        Field::Rights => b'r',
+        Field::Language => b'l',
+        Field::State => b's',
     };
     let hash = blake3::Hasher::new()
         .update(&[field])

@@ -168,7 +168,7 @@ impl Verification<'_> {
                 self.fault(format!("{name} is not found by the digest of its text"));
             }
         }
-        for key in term_keys(owner, number, &record.description) {
+        for key in term_keys(owner, number, &record) {
             self.needed_terms.add(key.as_slice());
         }
         self.needed_texts += u64::from(record.text_kept);
@@ -418,7 +418,7 @@ impl Verification<'_> {
         let Some((book, record)) = schema::read_book(key).zip(record) else {
             return Ok(());
         };
-        for term in Term::of(&record.description) {
+        for term in Term::of(&record) {
             let key = schema::term_key(
                 schema::term_prefix(&term),
                 self.snapshot.owners().of(book),
@@ -441,7 +441,7 @@ impl Verification<'_> {
             Ok(false) => match schema::read_term_key(key) {
                 Some((.., book)) => {
                     self.fault(format!(
-                        "there is a term of book {}, whose title, authors and ids lack it",
+                        "there is a term of book {}, whose record lacks it",
                         book.0
                     ));
                 }
