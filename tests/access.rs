@@ -113,6 +113,19 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             Value::Null,
             [401, 403, 403, 200, 200],
         ),
+        // JSON is no table.
+        (
+            "POST",
+            "/v1/libraries/mine/table",
+            Value::Null,
+            [401, 403, 403, 415, 415],
+        ),
+        (
+            "POST",
+            "/v1/libraries/theirs/table",
+            Value::Null,
+            [401, 403, 403, 403, 415],
+        ),
         (
             "GET",
             "/v1/libraries/mine/texts/one",

@@ -35,3 +35,5 @@ mod running;
 mod serving;
 #[path = "http/streams.rs"]
 mod streams;
+#[path = "http/tables.rs"]
+mod tables;

@@ -101,7 +101,7 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
     } else {
         json!({ "text": question["text"], "rights": rights })
     };
-    match random.below(14) {
+    match random.below(15) {
         0..4 => drop(attacker.json("PUT", &book, &content)),
         13 => {
             let except = ["", "&except=1", "&except=same-library"][random.below(3) as usize];
@@ -151,6 +151,20 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
             &book,
             &json!({ "gems": [], "rights": rights, "allow_empty": true }),
         )),
+        14 => {
+            let row = |id: u64| json!({ "id": id.to_string(), "rights": rights, "title": "x", "authors": ["y"] });
+            let rows: String = (0..6).map(|id| row(id).to_string() + "\n").collect();
+            let text = question["text"].as_str().unwrap_or("short");
+            let parts = [("table", rows.as_str()), ("3.txt", text)].map(|(name, content)| {
+                format!("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n{content}\r\n")
+            });
+            attacker.call(
+                "POST",
+                &format!("/v1/libraries/{library}/table"),
+                "multipart/form-data; boundary=x",
+                parts.concat() + "--x--\r\n",
+            );
+        }
         _ => {
             let forbidden = [
                 ("PUT", "/v1/allow-lists/mine", content),
@@ -430,6 +444,9 @@ fn no_key_finds_the_books_of_others() {
         "title=%D0%BC%D0%B5%D0%B4+the",
         "identifier=9780306406157",
         "title=sea&library=d",
+        "q=s",
+        "q=th+978&library=b",
+        "rights=free",
     ];
     let answers = || {
         let mut answers = Vec::new();

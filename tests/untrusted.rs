@@ -291,6 +291,7 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
                     confirmed,
                     rights,
                     validity,
+                    ..Amendment::default()
                 },
             ))
         }

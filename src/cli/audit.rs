@@ -142,6 +142,7 @@ fn amended(change: Amended) -> &'static str {
         Amended::Rights => "changed the rights of",
         Amended::Validity => "changed the validity period of",
         Amended::Confirmed => "confirmed",
+        Amended::Described => "changed the description of",
     }
 }
 

@@ -179,5 +179,6 @@ fn amended(language: Language, change: Amended) -> String {
         Amended::Rights => language.c_did_change_rights(),
         Amended::Validity => language.c_did_change_days(),
         Amended::Confirmed => language.c_did_confirm(),
+        Amended::Described => language.c_did_describe(),
     }
 }

@@ -13,6 +13,7 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::access::Needs::Ingest;
+use super::body::Raw;
 use super::books::{AddingParameters, entry_of};
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
 use super::forms::{self, FormFile};
@@ -108,22 +109,8 @@ async fn add(
     payload: Payload,
     state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
-    let library = parameters::library(&request)?;
-    let GateRequest {
-        unless,
-        except,
-        keep_text,
-        others,
-    } = GateRequest::in_query(request.query_string())?;
-    let gates = Gates::of(&request);
-    let all = gates.of_line(unless, except)?;
-    let language = gates.language;
-    let feed = Feed {
-        library,
-        gates,
-        all,
-        keep_text,
-    };
+    let (feed, others) = Feed::of(&request)?;
+    let language = feed.gates.language;
     let mut response = if forms::is_form(&request) {
         add_files(&request, payload, &state, feed, &others).await?
     } else {
@@ -138,8 +125,8 @@ async fn add(
 
 /// Where the books of a stream or a form go.
 #[derive(Clone)]
-struct Feed {
-    library: Library,
+pub(super) struct Feed {
+    pub(super) library: Library,
     gates: Gates,
     /// The gate for books without their own.
     all: Option<Gate>,
@@ -165,36 +152,19 @@ async fn add_files(
         let (line, name) = (file.number, file.name().map(ToOwned::to_owned));
         let id = id_of(&file);
         let fate = id.clone().and_then(|id| {
-            let (
-                Extracted {
-                    text,
-                    metadata,
-                    hidden,
-                    ..
-                },
-                mut room,
-            ) = file.raw?.book()?;
-            room.grow_for(Some(&text), catalogue)?;
-            let (key, content) = (
-                BookKey {
-                    library: feed.library.clone(),
-                    id,
-                },
-                Content::Text { text, clean },
-            );
-            let entry = NewEntry {
-                description: metadata,
-                hidden,
-                allow_empty,
-                keep_text: feed.keep_text,
-                gate: feed.all.clone(),
-                ..NewEntry::new(key, rights, content)
+            let key = BookKey {
+                library: feed.library.clone(),
+                id,
             };
-            room.grow_beyond(&entry, catalogue)?;
-            catalogue
-                .books()
-                .add(entry)
-                .map_err(|error| fitting(Problem::of_book(error), memory))
+            let text = Content::Text {
+                text: String::new(),
+                clean,
+            };
+            let entry = NewEntry {
+                allow_empty,
+                ..NewEntry::new(key, rights, text)
+            };
+            feed.add_file(catalogue, file.raw?, entry, memory)
         });
         FeedAnswer {
             file: name,
@@ -222,7 +192,7 @@ fn id_of(file: &FormFile) -> Result<BookId, Problem> {
     Ok(id.try_into()?)
 }
 
-fn stem(name: &str) -> String {
+pub(super) fn stem(name: &str) -> String {
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
         _ => name.to_owned(),
@@ -230,6 +200,63 @@ fn stem(name: &str) -> String {
 }
 
 impl Feed {
+    /// Where the books of a request go, and the rest of its query.
+    pub(super) fn of(request: &HttpRequest) -> Result<(Self, String), Problem> {
+        let library = parameters::library(request)?;
+        let GateRequest {
+            unless,
+            except,
+            keep_text,
+            others,
+        } = GateRequest::in_query(request.query_string())?;
+        let gates = Gates::of(request);
+        let all = gates.of_line(unless, except)?;
+        let feed = Self {
+            library,
+            gates,
+            all,
+            keep_text,
+        };
+        Ok((feed, others))
+    }
+
+    /// Adds the book in a file. `entry` is without its text; the file describes it as far as the entry does not.
+    pub(super) fn add_file(
+        &self,
+        catalogue: &Editor<'_>,
+        file: Raw,
+        entry: NewEntry,
+        memory: &Mutex<Room>,
+    ) -> Result<Added, Problem> {
+        let (
+            Extracted {
+                text,
+                metadata,
+                hidden,
+                ..
+            },
+            mut room,
+        ) = file.book()?;
+        room.grow_for(Some(&text), catalogue)?;
+        let clean = match entry.content {
+            Content::Text { clean, .. } => clean,
+            Content::Gems(_) => None,
+        };
+        let entry = NewEntry {
+            description: entry.description.or(metadata),
+            content: Content::Text { text, clean },
+            hidden,
+            keep_text: self.keep_text,
+            gate: self.all.clone(),
+            ..entry
+        };
+        room.grow_beyond(&entry, catalogue)?;
+        catalogue
+            .books()
+            .add(entry)
+            .map_err(|error| fitting(Problem::of_book(error), memory))
+    }
+
     fn landed(
         &self,
         catalogue: &Editor<'_>,
@@ -339,7 +366,7 @@ fn fitting(problem: Problem, room: &Mutex<Room>) -> Problem {
     }
 }
 
-fn locked(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
+pub(super) fn locked(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
     room.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -44,6 +44,7 @@ mod routes;
 pub mod settings;
 mod shared;
 mod site;
+mod tables;
 mod texts;
 mod turns;
 

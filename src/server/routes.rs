@@ -14,7 +14,7 @@ use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
     batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
-    outside, problem, recipes, recut, shared, site, texts,
+    outside, problem, recipes, recut, shared, site, tables, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -63,6 +63,7 @@ pub(super) fn all() -> [Section; 9] {
             [
                 of_libraries(),
                 feed::calls(),
+                tables::calls(),
                 books::calls(),
                 texts::calls(),
             ],

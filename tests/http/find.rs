@@ -124,6 +124,126 @@ fn books_are_found_by_all_that_is_said_of_them() {
 }
 
 #[test]
+fn words_are_found_by_their_beginnings() {
+    let server = library();
+    let same_library = |a: &String, b: &String| a.split('/').next() == b.split('/').next();
+    let table: [(&str, &[&str]); 15] = [
+        ("дуШ", &["house/1"]),
+        ("гог мертв", &["house/1"]),
+        ("DEA gog", &["house/2", "house/3"]),
+        ("n", &["house/2", "house/3", "other/1"]),
+        ("angst", &["other/1"]),
+        ("978-5-17-118362-2", &["house/1"]),
+        ("9785171", &["house/1"]),
+        ("978-5-17", &["house/1"]),
+        ("0306406152", &["house/2"]),
+        ("4", &["house/2", "house/4"]),
+        ("x 7", &["house/3", "other/1"]),
+        ("ead", &[]),
+        ("deadd", &[]),
+        ("dead hogarth angstrom", &[]),
+        ("9780306406158", &[]),
+    ];
+    for (words, expected) in table {
+        let query = format!("q={}", encoded(words));
+        assert_eq!(
+            ordered(found(&server, &query), same_library),
+            expected,
+            "{words}"
+        );
+    }
+    assert_eq!(
+        found(&server, "q=dead&title=souls&library=other"),
+        ["other/1"]
+    );
+    // Of long words, the first 16 characters are compared.
+    let long = json!({ "title": "Donaudampfschifffahrtsgesellschaft" });
+    put(&server, "house/books/long", &long);
+    for words in [
+        "donaudampfschif",
+        "donaudampfschifffahrt",
+        "donaudampfschifffrost",
+    ] {
+        assert_eq!(
+            found(&server, &format!("q={words}")),
+            ["house/long"],
+            "{words}"
+        );
+    }
+    server
+        .get("/v1/books?q=%2C")
+        .problem(400, "bad_query", "no letter");
+}
+
+#[test]
+fn books_are_found_by_rights_language_and_state() {
+    let server = library();
+    put(
+        &server,
+        "other/books/br",
+        &json!({ "title": "Memórias", "language": "pt-BR" }),
+    );
+    let change = |book: &str, amendment: Value| {
+        let kind = [("Content-Type", JSON)];
+        let path = format!("/v1/libraries/house/books/{book}");
+        server
+            .send("PATCH", &path, &kind, amendment.to_string().as_bytes())
+            .expect(200);
+    };
+    assert_eq!(
+        found(&server, "rights=free&library=other&language=pt"),
+        ["other/br"]
+    );
+    assert_eq!(found(&server, "language=PT_br"), ["other/br"]);
+    assert_eq!(found(&server, "language=p"), [""; 0]);
+    change("2", json!({ "rights": "protected", "disabled": true }));
+    assert_eq!(found(&server, "rights=protected"), ["house/2"]);
+    assert_eq!(found(&server, "state=disabled"), ["house/2"]);
+    assert_eq!(
+        found(&server, "q=dead&rights=free&library=house"),
+        ["house/3"]
+    );
+    change("2", json!({ "disabled": false }));
+    assert_eq!(found(&server, "state=disabled"), [""; 0]);
+    for (until, is_over) in [("2020-01-01", true), ("2999-12-31", false)] {
+        change("3", json!({ "validity": { "until": until } }));
+        let expected: &[&str] = if is_over { &["house/3"] } else { &[] };
+        assert_eq!(found(&server, "state=expired"), expected, "{until}");
+    }
+    assert_eq!(found(&server, "state=quarantined"), [""; 0]);
+    // A description that is changed is found as it is now.
+    change(
+        "1",
+        json!({ "title": "Шинель", "authors": [], "published": "1842", "identifiers": ["x:9"] }),
+    );
+    assert_eq!(
+        found(&server, &format!("q={}", encoded("шинел"))),
+        ["house/1"]
+    );
+    assert_eq!(found(&server, "q=9785171183622"), [""; 0]);
+    change("1", json!({ "title": "", "published": null }));
+    let record = server.get("/v1/libraries/house/books/1").expect(200);
+    assert_eq!(
+        (
+            &record["title"],
+            &record["authors"],
+            &record["published"],
+            &record["identifiers"]
+        ),
+        (&Value::Null, &Value::Null, &Value::Null, &json!(["x:9"]))
+    );
+    for (query, says) in [
+        ("state=lost", "one of"),
+        ("rights=mine", "one of"),
+        ("language=", "language"),
+    ] {
+        server
+            .get(&format!("/v1/books?{query}"))
+            .problem(400, "bad_query", says);
+    }
+}
+
+#[test]
 fn what_cannot_be_sought_is_refused() {
     let server = library();
     let words = |count: usize| {

@@ -18,3 +18,4 @@ mod refusals;
 mod running;
 mod serving;
 mod streams;
+mod tables;

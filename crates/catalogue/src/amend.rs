@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 
 use super::{Books, CatalogueError, Editor};
-use crate::api::Amendment;
+use crate::api::{Amendment, FieldChange};
+use crate::table::{self, TableRow};
+use lapidary_common::description::Description;
 use lapidary_store::{
     BookKey, Condition, Keeps, Limits, NOTE_BYTES, Note, Outline, Record, Rights, SetBy, Snapshot,
     Standing, StoreError, Validity,
@@ -33,52 +35,84 @@ impl Books<Editor<'_>> {
         amendment: &Amendment,
         condition: &Condition,
     ) -> Result<Option<Record>, CatalogueError> {
+        let change = self.change(key, amendment, condition)?;
+        let store = &self.0.store;
+        Ok(store.amend(&self.0.actor, key, &mut |record| change.make(record))?)
+    }
+
+    /// What [`Books::amend`] would make of a book: the record as it is, and as it would be; `None` if there is no such book.
+    fn amended(
+        &self,
+        key: &BookKey,
+        amendment: &Amendment,
+    ) -> Result<Option<(Record, Record)>, CatalogueError> {
+        let change = self.change(key, amendment, &Condition::default())?;
+        let Some(before) = self.get(key)? else {
+            return Ok(None);
+        };
+        let mut after = before.clone();
+        change.make(&mut after)?;
+        Ok(Some((before, after)))
+    }
+
+    /// Changes a book as a row of a table says, or only says what would change, and what differs: nothing if the book is as the
+    /// row says. Returns `None` if there is no such book.
+    ///
+    /// # Errors
+    /// Those of [`Books::amend`].
+    pub fn follow(
+        &self,
+        key: &BookKey,
+        row: &TableRow,
+        dry_run: bool,
+    ) -> Result<Option<Vec<FieldChange>>, CatalogueError> {
+        let amendment = row.amendment();
+        let Some((before, after)) = self.amended(key, &amendment)? else {
+            return Ok(None);
+        };
+        let differences = table::differences(&before, &after);
+        if dry_run || differences.is_empty() {
+            return Ok(Some(differences));
+        }
+        let amended = self.amend(key, &amendment)?;
+        Ok(amended.map(|_| differences))
+    }
+
+    /// The change that an amendment asks for, if the actor may make it.
+    fn change<'a>(
+        &self,
+        key: &BookKey,
+        amendment: &'a Amendment,
+        condition: &Condition,
+    ) -> Result<RecordAmendment<'a>, CatalogueError> {
         let Amendment {
-            disabled,
             note,
-            confirmed,
             rights,
             validity,
+            ..
         } = amendment;
         if note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES) {
             return Err(CatalogueError::LongNote);
         }
-        let validity = validity.clone().map(checked).transpose()?;
+        let validity = validity.clone().map(checked).transpose()?.flatten();
         let authority = self.0.authority()?;
-        authority.may_set(
-            key,
-            rights.unwrap_or(Rights::Unknown),
-            validity.as_ref().and_then(Option::as_ref),
-        )?;
-        let is_of_ban = disabled.is_some() || rights.is_some() || validity.is_some();
-        let keeps = if is_of_ban {
-            authority.keeps()
-        } else {
+        authority.may_set(key, rights.unwrap_or(Rights::Unknown), validity.as_ref())?;
+        let keeps = if amendment.is_of_notes() {
             Keeps::default()
+        } else {
+            authority.keeps()
         };
         let condition = Condition {
             keeps,
             ..condition.clone()
         };
-        let (by, now) = (authority.as_setter(), Timestamp::now());
-        Ok(self.0.store.amend(&self.0.actor, key, &mut |record| {
-            condition.holds(key, Some(record))?;
-            if let Some(disabled) = disabled {
-                set_disabled(record, *disabled, by, now)?;
-            }
-            if let Some(text) = note {
-                set_note(record, text, by, now)?;
-            }
-            if *confirmed == Some(true) {
-                confirm(record, by, now)?;
-            }
-            if let Some(validity) = &validity {
-                record.standing.validity.clone_from(validity);
-            }
-            record.rights = rights.unwrap_or(record.rights);
-            record.changed_at = now;
-            Ok(())
-        })?)
+        Ok(RecordAmendment {
+            amendment,
+            validity,
+            condition,
+            by: authority.as_setter(),
+            now: Timestamp::now(),
+        })
     }
 
     /// Disables a new book of a library's key if an administrator disabled one with the same content in the key's libraries, with the
@@ -168,6 +202,59 @@ impl Books<Editor<'_>> {
             Ok(())
         })?;
         Ok(())
+    }
+}
+
+/// An amendment that its actor may make.
+struct RecordAmendment<'a> {
+    amendment: &'a Amendment,
+    /// The days to set, if they are to be changed; `None` for all days.
+    validity: Option<Validity>,
+    condition: Condition,
+    by: SetBy,
+    now: Timestamp,
+}
+
+impl RecordAmendment<'_> {
+    fn make(&self, record: &mut Record) -> Result<(), StoreError> {
+        let (by, now) = (self.by, self.now);
+        self.condition.holds(&record.key, Some(record))?;
+        if let Some(disabled) = self.amendment.disabled {
+            set_disabled(record, disabled, by, now)?;
+        }
+        if let Some(text) = &self.amendment.note {
+            set_note(record, text, by, now)?;
+        }
+        if self.amendment.confirmed == Some(true) {
+            confirm(record, by, now)?;
+        }
+        if self.amendment.validity.is_some() {
+            record.standing.validity.clone_from(&self.validity);
+        }
+        record.rights = self.amendment.rights.unwrap_or(record.rights);
+        describe(&mut record.description, self.amendment);
+        record.within_bounds().map_err(StoreError::TooLong)?;
+        record.changed_at = now;
+        Ok(())
+    }
+}
+
+/// Changes what a book is called. What is empty is removed.
+fn describe(description: &mut Description, amendment: &Amendment) {
+    replace(&mut description.title, amendment.title.as_ref());
+    replace(&mut description.language, amendment.language.as_ref());
+    if let Some(authors) = &amendment.authors {
+        description.authors.clone_from(authors);
+    }
+    if let Some(identifiers) = &amendment.identifiers {
+        description.identifiers.clone_from(identifiers);
+    }
+    description.published = amendment.published.unwrap_or(description.published);
+}
+
+fn replace(old: &mut Option<String>, new: Option<&String>) {
+    if let Some(new) = new {
+        *old = Some(new.clone()).filter(|new| !new.is_empty());
     }
 }
 

@@ -33,6 +33,7 @@ pub mod onix;
 pub mod parse;
 pub mod permission;
 pub mod sources;
+pub mod table;
 
 mod add;
 mod allow_lists;

@@ -171,6 +171,7 @@ codes! {
     BadRecipe = "bad_recipe": Input,
     BadReplay = "bad_replay": Input,
     BadSource = "bad_source": Input,
+    BadTable = "bad_table": Input,
     BadTask = "bad_task": Input,
     BadValidity = "bad_validity": Input,
     BadWebhook = "bad_webhook": Input,

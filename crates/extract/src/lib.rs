@@ -36,6 +36,7 @@ mod pieces;
 pub mod position;
 mod prose;
 mod read;
+mod sheet;
 mod sniff;
 mod style;
 mod utf32;
@@ -58,6 +59,7 @@ pub use limits::{Limit, Limits, Met};
 pub use main_text::{BadSelector, MainText};
 pub use pieces::Pieces;
 pub use read::{reads_apart, takes_encoding};
+pub use sheet::{SheetRow, is_workbook, sheet};
 pub use worker::Readers;
 pub use worker::{isolate, readers};
 

@@ -235,6 +235,8 @@ pub enum Amended {
     Validity,
     /// The book was confirmed: it is no longer in quarantine.
     Confirmed,
+    /// The title, the authors or another part of its description was changed.
+    Described,
 }
 
 impl Amended {
@@ -259,6 +261,7 @@ impl Amended {
                 before.is_quarantined() && !after.is_quarantined(),
                 Self::Confirmed,
             ),
+            (old.description != new.description, Self::Described),
         ]
         .into_iter()
         .filter_map(|(changed, change)| changed.then_some(change))

@@ -3,6 +3,7 @@
 use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::BookKey;
+use lapidary_common::description::TooLong;
 use lapidary_common::error::{Classified, ErrorCode};
 
 /// Why a store operation failed.
@@ -222,6 +223,9 @@ pub enum StoreError {
         /// All of them.
         nodes: String,
     },
+    /// A book's record would be longer than it may be.
+    #[error(transparent)]
+    TooLong(TooLong),
     /// The operation was stopped early.
     #[error("stopped before the end")]
     Stopped,
@@ -261,6 +265,7 @@ impl Classified for StoreError {
             Self::NotReplicated { .. } => ErrorCode::NotReplicated,
             Self::Full { .. } => ErrorCode::StoreFull,
             Self::Changed(_) => ErrorCode::ChangedMeanwhile,
+            Self::TooLong(_) => ErrorCode::TooLong,
             Self::Evicts { .. }
             | Self::Volatile { .. }
             | Self::TwoClusters { .. }

@@ -1,15 +1,10 @@
-//! Metadata for the books of an ingest, from a JSON Lines file.
+//! Metadata for the books of an ingest, from a table.
 
 use std::fs;
 use std::path::Path;
 
 use hashbrown::HashMap;
-use lapidary_catalogue::object;
-use lapidary_catalogue::parse;
-use lapidary_common::described;
-use lapidary_common::description::Description;
-use lapidary_store::{BookId, Library, Rights, Validity};
-use serde::Deserialize;
+use lapidary_catalogue::table::{self, NumberedRow, TableRow};
 
 use super::super::failure::Failure;
 use super::super::files::InputFile;
@@ -22,43 +17,18 @@ pub(super) struct Metadata {
     entries: HashMap<String, MetadataEntry>,
 }
 
-/// What is known about a book from sources other than its file.
-#[derive(Debug, Clone, Default)]
-pub(super) struct KnownMetadata {
-    pub(super) id: Option<BookId>,
-    pub(super) library: Option<Library>,
-    pub(super) rights: Option<Rights>,
-    pub(super) description: Description,
-    pub(super) validity: Option<Validity>,
-}
-
-described! {
-    /// A line of the file.
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct MetadataLine {
-        /// The book's file: its path relative to the ingested folder, or its name.
-        file: String,
-        id: Option<BookId>,
-        library: Option<Library>,
-        rights: Option<Rights>,
-        #[serde(default, deserialize_with = "object::optional")]
-        validity: Option<Validity>,
-    }
-}
-
 struct MetadataEntry {
     /// The line, starting at 1.
-    line: usize,
-    known: KnownMetadata,
+    line: u64,
+    known: TableRow,
     used: bool,
 }
 
 impl Metadata {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let entries = fs::read_to_string(path)
+        let entries = fs::read(path)
             .map_err(|e| format!(": {e}"))
-            .and_then(|text| entries(&text));
+            .and_then(|bytes| entries(&bytes));
         let path = path.display().to_string();
         match entries {
             Ok(entries) => Ok(Self { path, entries }),
@@ -67,7 +37,7 @@ impl Metadata {
     }
 
     /// The metadata of a file, looked up by path, then by name. Empty if no line names the file.
-    pub(super) fn of(&mut self, file: &InputFile) -> Result<KnownMetadata, String> {
+    pub(super) fn of(&mut self, file: &InputFile) -> Result<TableRow, String> {
         let path = file.relative.to_str().unwrap_or_default();
         let name = file
             .path
@@ -80,7 +50,7 @@ impl Metadata {
             name
         };
         let Some(entry) = self.entries.get_mut(key) else {
-            return Ok(KnownMetadata::default());
+            return Ok(TableRow::default());
         };
         if entry.used {
             return Err(format!(
@@ -96,7 +66,7 @@ impl Metadata {
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let Self { path, entries } = self;
         let unused = entries.into_iter().filter(|(_, entry)| !entry.used);
-        let mut lines: Vec<(usize, String)> =
+        let mut lines: Vec<(u64, String)> =
             unused.map(|(file, entry)| (entry.line, file)).collect();
         lines.sort_unstable();
         lines
@@ -105,44 +75,22 @@ impl Metadata {
     }
 }
 
-/// The entries of a list by the files that they name.
-fn entries(list: &str) -> Result<HashMap<String, MetadataEntry>, String> {
+/// The rows of a table by the files that they name.
+fn entries(bytes: &[u8]) -> Result<HashMap<String, MetadataEntry>, String> {
     let mut entries: HashMap<String, MetadataEntry> = HashMap::new();
-    for (number, line) in (1..).zip(list.trim_start_matches('\u{feff}').lines()) {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let mut line: MetadataLine =
-            parse::json(line.as_bytes()).map_err(|e| format!(", line {number}: {e}"))?;
-        let description = line.take_description();
-        let MetadataLine {
-            file,
-            id,
-            library,
-            rights,
-            validity,
-            ..
-        } = line;
+    let rows = table::read(bytes, usize::MAX).map_err(|why| format!(": {why}"))?;
+    for NumberedRow { line, row } in rows {
+        let known = row.map_err(|why| format!(", line {line}: {why}"))?;
+        let Some(file) = known.file.clone() else {
+            return Err(format!(", line {line}: the field 'file' is missing"));
+        };
         if let Some(MetadataEntry { line: first, .. }) = entries.get(&file) {
             return Err(format!(
-                ", line {number}: {file:?} is already in line {first}"
+                ", line {line}: {file:?} is already in line {first}"
             ));
         }
-        let known = KnownMetadata {
-            id,
-            library,
-            rights,
-            description,
-            validity,
-        };
-        entries.insert(
-            file,
-            MetadataEntry {
-                line: number,
-                known,
-                used: false,
-            },
-        );
+        let used = false;
+        entries.insert(file, MetadataEntry { line, known, used });
     }
     Ok(entries)
 }

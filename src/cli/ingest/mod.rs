@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use hashbrown::{HashMap, HashSet};
 use lapidary_catalogue::api::Unless;
 use lapidary_catalogue::onix::Territory;
+use lapidary_catalogue::table::TableRow;
 use lapidary_catalogue::{Catalogue, CatalogueError, Gate};
 use lapidary_gems::Recipe;
 use lapidary_store::{Actor, BookId, BookKey, Coverage, Library, Rights};
@@ -20,7 +21,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use self::job::{BookLabel, BookSource, IngestJob};
-use self::metadata::{KnownMetadata, Metadata};
+use self::metadata::Metadata;
 use self::progress::Progress;
 use super::arguments::{BoundariesArgument, FoldsArgument, LexiconArgument, Target};
 use super::failure::{Failure, Status};
@@ -43,7 +44,7 @@ const AT_ONCE: usize = 16;
 /// read does not stop the others; the summary names it and the reason. Unchanged books are skipped, so an interrupted ingest
 /// continues where it stopped.
 ///
-/// A line of a metadata file is `{"file": …}` with any of `id`, `library`, `rights`, `title`, `authors`, `language`, `identifiers`,
+/// A row of a metadata file is `{"file": …}` with any of `id`, `library`, `rights`, `title`, `authors`, `language`, `identifiers`,
 /// `published` (1886, 1886-05 or 1886-05-31) and `validity`. `file` is the path relative to the folder, or the file name. Metadata
 /// overrides the command line.
 ///
@@ -80,9 +81,9 @@ pub(super) struct IngestArgs {
     /// without this removes its text
     #[arg(long)]
     keep_texts: bool,
-    /// Add metadata with a JSON Lines file: {"file": …, "id", "library", "rights", "title", "authors", "language",
-    /// "identifiers", "validity"}
-    #[arg(long, value_name = "FILE.ndjson")]
+    /// Add metadata with a table: JSON Lines ({"file": …, "id", "library", "rights", "title", "authors", "language",
+    /// "identifiers", "published", "validity"}), or CSV or XLSX with columns of these names
+    #[arg(long, value_name = "FILE")]
     metadata: Option<PathBuf>,
     /// Take metadata from this feed in ONIX for Books 3.0 or 3.1. Files are matched by the ISBN in their names
     #[arg(long, value_name = "FILE.xml", conflicts_with = "metadata")]
@@ -127,7 +128,7 @@ enum Id {
 }
 
 /// A file, and what is known of its book or why that cannot be used.
-type DescribedFile = (InputFile, Result<KnownMetadata, String>);
+type DescribedFile = (InputFile, Result<TableRow, String>);
 
 impl IngestArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
@@ -232,7 +233,8 @@ impl IngestArgs {
     }
 
     /// Combines what is known about a file: its metadata first, then the command line, then its name.
-    fn job(&self, file: InputFile, known: KnownMetadata) -> Result<IngestJob, String> {
+    fn job(&self, file: InputFile, mut known: TableRow) -> Result<IngestJob, String> {
+        let description = known.take_description();
         let id = match (known.id, self.id) {
             (Some(id), _) => id,
             (None, Id::Name) => parsed(
@@ -264,18 +266,13 @@ impl IngestArgs {
         let (clean, allow_empty, keep_text) =
             (self.input.text.clean, self.allow_empty, self.keep_texts);
         let gate = self.gate().map_err(|e| e.to_string())?;
-        let KnownMetadata {
-            description,
-            validity,
-            ..
-        } = known;
         Ok(IngestJob {
             source,
             clean,
             key,
             rights,
             description,
-            validity,
+            validity: known.validity,
             allow_empty,
             keep_text,
             gate,

@@ -7,12 +7,12 @@ use std::path::Path;
 
 use hashbrown::HashMap;
 use lapidary_catalogue::onix::{Product, Products, Territory};
+use lapidary_catalogue::table::TableRow;
 use lapidary_common::isbn::{Isbn, bad_isbns_in, isbns_in};
 
 use super::super::failure::Failure;
 use super::super::files::InputFile;
 use super::super::terminal::tell;
-use super::metadata::KnownMetadata;
 
 /// Why an apparent ISBN is refused.
 const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; correct it";
@@ -21,7 +21,7 @@ const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; corr
 pub(super) type Refused = (String, String);
 
 /// The files that have a record, with their metadata; and what is refused.
-pub(super) type Matched = (Vec<(InputFile, KnownMetadata)>, Vec<Refused>);
+pub(super) type Matched = (Vec<(InputFile, TableRow)>, Vec<Refused>);
 
 /// Streams a feed and finds the file of each product. Only products with a file are kept in memory.
 pub(super) fn matched(
@@ -32,14 +32,15 @@ pub(super) fn matched(
     let opened = open(feed)?;
     let (of_isbn, twice) = by_isbn(&files);
     let mut refused = Vec::new();
-    let mut known: Vec<Option<KnownMetadata>> = vec![None; files.len()];
+    let mut known: Vec<Option<TableRow>> = vec![None; files.len()];
     for product in Products::new(opened) {
         let product = product.map_err(|error| wrong(feed, &error))?;
         warn_of(feed, &product);
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
         match file {
             Some(i) if !product.deleted && known[*i].is_none() => {
-                known[*i] = Some(of(&product, territory).map_err(|why| wrong(feed, &why))?);
+                let row = TableRow::of_product(&product, territory);
+                known[*i] = Some(row.map_err(|why| wrong(feed, &why))?);
             }
             _ => {
                 let file = file.map(|i| &files[*i]);
@@ -138,17 +139,4 @@ fn without_record(file: &InputFile, twice: bool) -> String {
             bad.join(", ")
         ),
     }
-}
-
-fn of(product: &Product, territory: Option<&Territory>) -> Result<KnownMetadata, String> {
-    let id = product.id();
-    let id = id
-        .parse()
-        .map_err(|error| format!("record {}: {error}", product.reference))?;
-    Ok(KnownMetadata {
-        id: Some(id),
-        rights: product.rights(territory),
-        description: product.description.clone(),
-        ..KnownMetadata::default()
-    })
 }

@@ -36,12 +36,24 @@ pub(crate) struct Form {
 }
 
 /// A file of a form.
+#[derive(Clone)]
 pub(crate) struct FormPart {
     /// Its name, without folders.
     pub(crate) name: Option<String>,
     /// What the form says of it.
     pub(crate) declared: Declared,
     pub(crate) bytes: Bytes,
+}
+
+impl FormPart {
+    /// What a body is that comes without a form.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self {
+            name: None,
+            declared: Declared::new("", None),
+            bytes: bytes.into(),
+        }
+    }
 }
 
 /// A file of a form that gets its own answer.

@@ -11,10 +11,11 @@ use super::checks::is_zero;
 use super::{EvidenceStats, HiddenText, Problem, WatchStats};
 use crate::object;
 use crate::permission::Unless;
+use crate::table::TableRow;
 use crate::told::told_gems;
 use lapidary_checking::Policy;
 use lapidary_common::described;
-use lapidary_common::description::Description;
+use lapidary_common::description::{Description, PartialDate};
 use lapidary_extract::HiddenCount;
 use lapidary_store::record;
 use lapidary_store::{
@@ -141,6 +142,38 @@ pub struct Amendment {
         skip_serializing_if = "Option::is_none"
     )]
     pub validity: Option<Validity>,
+    /// The new title; empty to remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The new list of authors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authors: Option<Vec<String>>,
+    /// The new language; empty to remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The new list of ISBNs and other identifiers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identifiers: Option<Vec<String>>,
+    /// The new date of publication; `null` to remove it.
+    #[serde(
+        default,
+        with = "serde_with::rust::double_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(value_type = Option<PartialDate>)]
+    pub published: Option<Option<PartialDate>>,
+}
+
+impl Amendment {
+    /// Whether it changes nothing but the note, or whether the book is confirmed.
+    pub(crate) fn is_of_notes(&self) -> bool {
+        let others = Self {
+            note: None,
+            confirmed: None,
+            ..self.clone()
+        };
+        others == Self::default()
+    }
 }
 
 /// The effect of adding a book.
@@ -241,6 +274,59 @@ pub enum FeedOutcome {
     Unchanged,
     /// The book was not added, or the existing one was left as it was.
     Refused,
+}
+
+/// What became of a row of a table, or what would become of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ImportAnswer {
+    /// The line of the table, or in a feed the number of the record, starting at 1; 0 for a file that no row is for.
+    pub line: u64,
+    /// The book's id, if it could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The file of the book, if it came with the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The outcome.
+    pub outcome: RowOutcome,
+    /// What differs from the record that was there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FieldChange>,
+    /// What the row says, unless it was refused: as a line of JSON Lines, it is the same row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<TableRow>,
+    /// Why the row was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// What became of the book of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowOutcome {
+    /// The book is new: its file came with the table.
+    Added,
+    /// The text or the metadata of the book was replaced: its file came with the table.
+    Replaced,
+    /// The metadata of the book was changed.
+    Changed,
+    /// The book was as the row says.
+    Unchanged,
+    /// There is no such book, and no file for it.
+    Missing,
+    /// The row was refused, and the book was left as it was.
+    Refused,
+}
+
+/// A field of a book, before and after a change. A list has semicolons, and what is missing is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FieldChange {
+    /// Its name.
+    pub field: String,
+    /// Its value before.
+    pub before: String,
+    /// Its value after.
+    pub after: String,
 }
 
 /// A page of a library.

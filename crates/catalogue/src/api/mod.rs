@@ -24,9 +24,9 @@ pub use crate::permission::Unless;
 pub use allow::{AllowList, AllowLists, NewAllowList};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    AddOutcome, Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats,
-    Libraries, LibraryListing, LibraryTrust, NewBook, NodeStats, Page, RecipeList, RecipeStats,
-    Record, Restriction, Stats,
+    AddOutcome, Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FieldChange, FoundBooks,
+    ImportAnswer, LexiconStats, Libraries, LibraryListing, LibraryTrust, NewBook, NodeStats, Page,
+    RecipeList, RecipeStats, Record, Restriction, RowOutcome, Stats,
 };
 pub use checks::{
     BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText,

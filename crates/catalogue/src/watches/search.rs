@@ -194,7 +194,10 @@ fn added(action: &Action) -> Option<&AuditedBook> {
     match action {
         Action::Added(book) | Action::Replaced(book) => Some(book),
         Action::Amended(book) => {
-            let counts = |change| !matches!(change, Amended::Noted | Amended::NoteForgotten);
+            let counts = |change| {
+                let is_word = matches!(change, Amended::Noted | Amended::NoteForgotten);
+                !is_word && change != Amended::Described
+            };
             book.changes.iter().copied().any(counts).then_some(book)
         }
         _ => None,

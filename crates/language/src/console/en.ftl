@@ -164,9 +164,6 @@ c_way_program_is = Your own system sends each book; the calls are described here
 
 c_library = Library
 c_libraries = Libraries
-# $name (String)
-c_library_of = Library { $name }
-c_library_lead = The books of this library, by id.
 c_rights = Rights
 c_keep = Keep the texts, so that passages can be shown side by side
 c_choose_files = Choose files
@@ -175,15 +172,47 @@ c_add = Add books
 c_add_to = Add books to { $library }
 c_add_lead = The names of the files without extensions become the ids; a file of the same name replaces the book.
 c_added_lead = What became of each file.
+c_import = Import a table
+# $library (String)
+c_import_to = Import a table into { $library }
+c_import_lead = A table changes the metadata of many books, and adds new ones with their files. First you see what it would change.
+c_table = Table: CSV, XLSX, JSON Lines or ONIX
+c_template = Download the template
+c_template_is = The columns are named in the first row; each is optional. A row is of the book with its id, or of the file that it names.
+c_preview = Show what would change
+c_preview_lead = Nothing was changed yet. An empty cell changes nothing.
+c_imported_lead = What became of each row.
+# $rows (Number)
+c_import_rows = Import { $rows } { $rows ->
+    [one] row
+   *[other] rows
+}
+# $number (Number)
+c_files_of_new = Files of { $number } { $number ->
+    [one] book that is
+   *[other] books that are
+} not in the library, up to 99 at a time
+c_row = Row
+c_effect = Effect
+c_no_rows = The table has no rows.
+c_was_changed = changed
+c_was_missing = new: its file is needed
+c_published = Published
 c_outcome = Outcome
 c_was_added = added
 c_was_replaced = replaced
 c_was_unchanged = unchanged
 c_was_refused = refused
 c_title = Title
-c_author = Author
 c_authors = Authors
 c_identifier = ISBN or other identifier
+c_search_words = Title, author, ISBN or id
+c_all = all
+c_sort = Sort by
+c_as_found = as found
+c_expired_rights = rights expired
+# $most (Number)
+c_too_many_to_sort = More than { $most } books were found. So many are not sorted: narrow the search.
 c_search = Search
 c_found = Found
 c_book = Book
@@ -233,6 +262,12 @@ c_change = Change
 c_enable = Enable
 c_disable = Disable
 c_allow = Never let it block a publication
+c_authors_by_line = Authors, each on a line
+c_identifiers_by_line = ISBNs and other identifiers, each on a line
+c_now_disabled = The book is disabled: checks do not count it.
+c_undo = Undo
+# $title (String)
+c_sure_remove_book = Remove “{ $title }” from the catalogue? To bring it back, its file must be added again.
 c_from_day = Rights valid from
 c_until_day = Rights valid until
 c_save = Save
@@ -362,6 +397,7 @@ c_confirm_book = No collage: let it decide
 c_in_quarantine = In quarantine
 c_did_change_rights = rights
 c_did_change_days = days
+c_did_describe = description
 
 ## Statistics
 

@@ -84,6 +84,7 @@ p_bad_link = A link cannot be made like this: it expires within 366 days, and a 
 p_bad_name = The name is not valid: it is empty, too long or has control characters.
 p_bad_recipe = There is no recipe of this name, or its parameters are not possible.
 p_bad_source = A source cannot be defined like this; check its address and its options.
+p_bad_table = The table, or a row of it, cannot be used.
 p_bad_task = The job cannot be done like this.
 p_bad_validity = The first day is after the last one.
 p_bad_webhook = Events cannot be sent to this address; give one that begins with https://.
