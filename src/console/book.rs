@@ -1,7 +1,7 @@
 //! A book: its record, what it shares with others, its history, and what can be changed about it.
 
 use actix_web::http::StatusCode;
-use actix_web::web::{self, Form, ServiceConfig};
+use actix_web::web::{self, Form, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -10,17 +10,20 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::audit;
+use super::catalogue::expired;
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
+    Here, HtmlPage, button_to, choice_of_rights, form_to, more, outcome, rights, see_other, size,
+    terms, time,
 };
 use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{Amendment, AuditPage, BookRef, NewAllowList, Record, Report};
+use lapidary_common::description::{Description, PartialDate};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
 use lapidary_operations::audit::ShowAudit;
-use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
+use lapidary_operations::books::{AmendBook, DeleteBook, ShowBook, ShowMatches};
 use lapidary_report::{CheckedReport, Outcome, PageTexts, clean, report_part, why_not_checked};
 use lapidary_store::{Rights, Standing, Validity};
 
@@ -44,7 +47,18 @@ fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Page
     Err(visitor.problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, ""))
 }
 
-async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, PageFailure> {
+/// What was just done to the book.
+#[derive(Deserialize)]
+struct JustDone {
+    #[serde(default)]
+    done: String,
+}
+
+async fn page(
+    visitor: Visitor,
+    request: HttpRequest,
+    just: Query<JustDone>,
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
     let record = visitor.call::<ShowBook>(&[&library, &id], ()).await?;
@@ -58,6 +72,11 @@ async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Pa
     Ok(shown.show(
         &visitor,
         &html! {
+            @if just.done == "disable" && record.standing.disabled_at.is_some() {
+                div class="notice buttons" role="status" {
+                    (language.c_now_disabled()) " " (one(&visitor, &record, "enable", &language.c_undo()))
+                }
+            }
             (facts(language, &record))
             (changes(&visitor, &record))
             @if visitor.is_admin() {
@@ -84,6 +103,7 @@ fn standing(language: Language, record: &Record) -> Markup {
         dt { (language.c_rights()) }
         dd {
             (rights(language, record.rights))
+            (expired(language, record))
             @if let Some(days) = &standing.validity {
                 @if let Some(from) = days.from { " " (language.valid_from(&from.to_string())) }
                 @if let Some(until) = days.until { " " (language.valid_until(&until.to_string())) }
@@ -107,6 +127,7 @@ fn facts(language: Language, record: &Record) -> Markup {
             @if !description.authors.is_empty() {
                 dt { (language.c_authors()) } dd { (clean(&description.authors.join(", "))) }
             }
+            @if let Some(date) = &description.published { dt { (language.c_published()) } dd { (date) } }
             @if let Some(tag) = &description.language { dt { (language.c_language()) } dd { (clean(tag)) } }
             @if !description.identifiers.is_empty() {
                 dt { (language.c_identifier()) } dd { (clean(&description.identifiers.join(", "))) }
@@ -133,39 +154,75 @@ fn content(language: Language, record: &Record) -> Markup {
     }
 }
 
-/// The forms that change the book. Each sends what it is for.
+fn place_of(record: &Record) -> String {
+    let key = &record.key;
+    path("/console/books", [key.library.as_str(), key.id.as_str()])
+}
+
+/// A form that changes the book. It sends what it is for.
+fn form(visitor: &Visitor, record: &Record, what: &str, class: &str, fields: &Markup) -> Markup {
+    let fields = html! { input type="hidden" name="what" value=(what); (fields) };
+    form_to(visitor, &place_of(record), class, &fields)
+}
+
+fn one(visitor: &Visitor, record: &Record, what: &str, label: &str) -> Markup {
+    let button = html! { button type="submit" { (label) } };
+    form(visitor, record, what, "one", &button)
+}
+
+/// The forms that change the book.
 fn changes(visitor: &Visitor, record: &Record) -> Markup {
     let language = visitor.language();
-    let place = path(
-        "/console/books",
-        [record.key.library.as_str(), record.key.id.as_str()],
-    );
-    let form = |what: &str, class: &str, fields: &Markup| {
-        let fields = html! { input type="hidden" name="what" value=(what); (fields) };
-        form_to(visitor, &place, class, &fields)
-    };
-    let one = |what, label: String| form(what, "one", &html! { button type="submit" { (label) } });
+    let title = record.description.title.as_deref();
+    let title = title.unwrap_or(record.key.id.as_str());
     html! {
         section {
             h2 { (language.c_change()) }
             div class="buttons" {
                 @if record.standing.disabled_at.is_some() {
-                    (one("enable", language.c_enable()))
+                    (one(visitor, record, "enable", &language.c_enable()))
                 } @else {
-                    (one("disable", language.c_disable()))
+                    (one(visitor, record, "disable", &language.c_disable()))
                 }
                 @if visitor.is_admin() && record.standing.is_quarantined() {
-                    (one("confirm", language.c_confirm_book()))
+                    (one(visitor, record, "confirm", &language.c_confirm_book()))
                 }
                 @if visitor.is_admin() {
-                    (one("allow", language.c_allow()))
+                    (one(visitor, record, "allow", &language.c_allow()))
                 }
+                (button_to(visitor, &with(&place_of(record), &[("remove", "true")]), &language.c_remove(),
+                    Some(&language.c_sure_remove_book(&clean(title)))))
             }
-            div class="two" {
-                (form("rights", "card", &rights_fields(language, record)))
-                (form("note", "card", &note_fields(language, record)))
+            div class="three" {
+                (form(visitor, record, "describe", "card", &description_fields(language, record)))
+                (form(visitor, record, "rights", "card", &rights_fields(language, record)))
+                (form(visitor, record, "note", "card", &note_fields(language, record)))
             }
         }
+    }
+}
+
+fn description_fields(language: Language, record: &Record) -> Markup {
+    let Description {
+        title,
+        authors,
+        language: tag,
+        identifiers,
+        published,
+    } = &record.description;
+    html! {
+        label for="title" { (language.c_title()) }
+        input id="title" name="title" value=[title.as_deref()] autocomplete="off";
+        label for="authors" { (language.c_authors_by_line()) }
+        textarea id="authors" name="authors" rows="2" { (authors.join("\n")) }
+        label for="language" { (language.c_language()) }
+        input id="language" name="language" value=[tag.as_deref()] autocomplete="off";
+        label for="identifiers" { (language.c_identifiers_by_line()) }
+        textarea id="identifiers" name="identifiers" rows="2" { (identifiers.join("\n")) }
+        label for="published" { (language.c_published()) }
+        input id="published" name="published" value=[published.map(|date| date.to_string())] placeholder="1886-05"
+            autocomplete="off";
+        div class="buttons" { button type="submit" { (language.c_save()) } }
     }
 }
 
@@ -197,25 +254,41 @@ fn shown_day(date: Option<Date>) -> Option<String> {
     date.map(|date| date.to_string())
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct BookChange {
     what: String,
-    #[serde(default)]
+    title: String,
+    authors: String,
+    language: String,
+    identifiers: String,
+    published: String,
     note: String,
     rights: Option<Rights>,
-    #[serde(default)]
     from: String,
-    #[serde(default)]
     until: String,
+}
+
+/// What a form does that asks before it is sent.
+#[derive(Deserialize)]
+struct BookRemoval {
+    #[serde(default)]
+    remove: bool,
 }
 
 async fn change(
     visitor: Visitor,
     request: HttpRequest,
+    asked: Query<BookRemoval>,
     sent: Form<BookChange>,
 ) -> Result<HttpResponse, PageFailure> {
     let [library, id] = book_of(&visitor, &request)?;
     let book: &[&str] = &[&library, &id];
+    if asked.remove {
+        visitor.call::<DeleteBook>(book, ()).await?;
+        let library = [("library", library.as_str())];
+        return Ok(see_other(&with("/console/catalogue", &library)));
+    }
     let amendment = match sent.what.as_str() {
         what @ ("disable" | "enable") => Amendment {
             disabled: Some(what == "disable"),
@@ -239,10 +312,44 @@ async fn change(
             return Ok(see_other("/console/webhooks#allow"));
         }
         "rights" => new_rights(&visitor, book, &sent).await?,
+        "describe" => new_description(&visitor, &sent)?,
         other => return Err(bad(&visitor, &format!("{other:?} is no change of a book"))),
     };
     visitor.call::<AmendBook>(book, amendment).await?;
-    Ok(see_other(&path("/console/books", [&library, &id])))
+    let page = path("/console/books", [&library, &id]);
+    let done = if sent.what == "disable" {
+        "disable"
+    } else {
+        ""
+    };
+    Ok(see_other(&with(&page, &[("done", done)])))
+}
+
+fn new_description(visitor: &Visitor, sent: &BookChange) -> Result<Amendment, PageFailure> {
+    let published = match sent.published.trim() {
+        "" => None,
+        written => match written.parse::<PartialDate>() {
+            Ok(date) => Some(date),
+            Err(error) => return Err(bad(visitor, &error.to_string())),
+        },
+    };
+    Ok(Amendment {
+        title: Some(sent.title.trim().to_owned()),
+        authors: Some(filled_lines(&sent.authors)),
+        language: Some(sent.language.trim().to_owned()),
+        identifiers: Some(filled_lines(&sent.identifiers)),
+        published: Some(published),
+        ..Amendment::default()
+    })
+}
+
+/// The lines of a field that are not blank.
+fn filled_lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty())
+        .map(ToOwned::to_owned)
+        .collect()
 }
 
 async fn new_rights(
@@ -299,6 +406,7 @@ fn shared_part(
         when: Timestamp::now(),
         standing: None,
         in_console: true,
+        of_book: true,
         book_page: &|found| {
             let BookRef { library, id, .. } = &found.book;
             let is_opened = only.is_none_or(|only| only == library);

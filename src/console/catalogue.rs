@@ -1,8 +1,12 @@
 //! The catalogue: its libraries, a search, new books, and groups of duplicates.
 
+use std::cmp::Reverse;
+
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Path, Payload, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -24,11 +28,16 @@ use lapidary_language::Language;
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{ListDuplicateGroups, ListDuplicateOverlaps, ListJobs};
 use lapidary_operations::libraries::{ListBooks, ListLibraries, TrustLibrary};
-use lapidary_report::{clean, duplicates_left_out, group_picture, overlap};
+use lapidary_report::{clean, duplicates_left_out, group_picture, overlap, rights_word};
+use lapidary_store::{BookState, Rights};
+
+/// How many books a page has.
+const BOOKS: usize = 50;
+/// The most books that are sorted. No index has them in such an order, so all that were found are read for it.
+const MOST_SORTED: usize = 200;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/catalogue", web::get().to(page))
-        .route("/libraries/{library}", web::get().to(library))
         .route(
             "/libraries/{library}/{choice:trust|distrust}",
             web::post().to(set_trust),
@@ -38,26 +47,37 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/duplicates", web::get().to(duplicates));
 }
 
-#[derive(Deserialize)]
+/// What the page shows of the catalogue.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct CatalogueSearch {
-    #[serde(default)]
-    title: String,
-    #[serde(default)]
-    author: String,
-    #[serde(default)]
-    identifier: String,
-    #[serde(default)]
+    q: String,
+    library: String,
+    rights: String,
+    language: String,
+    state: String,
+    sort: String,
     from: String,
 }
 
 impl CatalogueSearch {
-    fn sought(&self) -> [(&str, &str); 3] {
+    /// The parameters of the page that has the same books.
+    fn sought(&self) -> [(&str, &str); 6] {
+        let [words, language] = [&self.q, &self.language].map(|written| written.trim());
         [
-            ("title", &self.title),
-            ("author", &self.author),
-            ("identifier", &self.identifier),
+            ("q", words),
+            ("rights", &self.rights),
+            ("language", language),
+            ("state", &self.state),
+            ("library", &self.library),
+            ("sort", &self.sort),
         ]
-        .map(|(name, value)| (name, value.trim()))
+    }
+
+    /// What the books must meet, besides their library.
+    fn conditions(&self) -> [(&str, &str); 4] {
+        let [words, rights, language, state, ..] = self.sought();
+        [words, rights, language, state]
     }
 }
 
@@ -73,19 +93,14 @@ async fn page(
             &language.c_not_for_key(),
         ));
     }
-    let sought = wanted.sought();
-    let found = if sought.iter().all(|(_, value)| value.is_empty()) {
-        None
-    } else {
-        let asked = [&sought[..], &[("limit", "50"), ("cursor", &wanted.from)]].concat();
-        Some(visitor.list::<FindBooks>(&[], &asked).await?)
-    };
+    let found = find(&visitor, &wanted).await?;
+    let (names, libraries) = libraries(&visitor).await?;
     let body = html! {
-        (search_form(language, &wanted))
+        (search_form(language, &wanted, &names))
         section id="found" aria-live="polite" {
-            @if let Some(found) = &found { (found_books(language, found, &sought)) }
+            @if let Some(found) = found { (found_books(language, found, &wanted)) }
         }
-        (libraries(&visitor).await?)
+        (libraries)
         section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
         (terms_of_catalogue(language))
     };
@@ -97,15 +112,68 @@ async fn page(
     .show(&visitor, &body))
 }
 
-fn found_books(language: Language, found: &FoundBooks, sought: &[(&str, &str)]) -> Markup {
-    let FoundBooks { books, next_cursor } = found;
+/// The books that are sought, or those of a library; `None` if the visitor asks for nothing.
+async fn find(
+    visitor: &Visitor,
+    wanted: &CatalogueSearch,
+) -> Result<Option<FoundBooks>, PageFailure> {
+    let limit = if wanted.sort.is_empty() {
+        BOOKS
+    } else {
+        MOST_SORTED
+    };
+    let limit = limit.to_string();
+    let page = [("limit", limit.as_str()), ("cursor", wanted.from.as_str())];
+    let (conditions, library) = (wanted.conditions(), wanted.library.as_str());
+    if conditions.iter().any(|(_, value)| !value.is_empty()) {
+        let asked = [&conditions[..], &[("library", library)], &page].concat();
+        return visitor.list::<FindBooks>(&[], &asked).await.map(Some);
+    }
+    if library.is_empty() {
+        return Ok(None);
+    }
+    let books = visitor.list::<ListBooks>(&[library], &page).await?;
+    Ok(Some(FoundBooks {
+        books: books.books,
+        next_cursor: books.next_cursor.map(Into::into),
+    }))
+}
+
+fn found_books(language: Language, found: FoundBooks, wanted: &CatalogueSearch) -> Markup {
+    let FoundBooks {
+        mut books,
+        next_cursor,
+    } = found;
+    let is_all = next_cursor.is_none() && wanted.from.is_empty();
+    if is_all {
+        sort(&mut books, &wanted.sort);
+    }
     html! {
         h2 { (language.c_found()) }
-        @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
-        @else { (books_table(language, &language.c_found(), books)) }
-        @if let Some(next) = next_cursor {
-            (more(language, &with(&with("/console/catalogue", &[("from", next)]), sought)))
+        @if !is_all && !wanted.sort.is_empty() {
+            p class="notice" { (language.c_too_many_to_sort(MOST_SORTED as u64)) }
         }
+        @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
+        @else { (books_table(language, &language.c_found(), &books)) }
+        @if let Some(next) = &next_cursor {
+            (more(language, &with(&with("/console/catalogue", &[("from", next)]), &wanted.sought())))
+        }
+    }
+}
+
+fn sort(books: &mut [Record], by: &str) {
+    match by {
+        "title" => books.sort_by_cached_key(|book| {
+            book.description
+                .title
+                .as_ref()
+                .map(|title| title.to_lowercase())
+        }),
+        "authors" => {
+            books.sort_by_cached_key(|book| book.description.authors.join(" ").to_lowercase());
+        }
+        "changed" => books.sort_by_key(|book| Reverse(book.changed_at)),
+        _ => {}
     }
 }
 
@@ -121,21 +189,58 @@ fn terms_of_catalogue(language: Language) -> Markup {
     )
 }
 
-fn search_form(language: Language, wanted: &CatalogueSearch) -> Markup {
+fn search_form(language: Language, wanted: &CatalogueSearch, libraries: &[String]) -> Markup {
+    let libraries = libraries.iter().map(|name| (name.as_str(), clean(name)));
+    let rights = Rights::ALL.map(|rights| (rights.as_str(), rights_word(language, rights)));
+    let states = [
+        (BookState::Disabled, language.c_is_disabled()),
+        (BookState::Quarantined, language.c_in_quarantine()),
+        (BookState::Expired, language.c_expired_rights()),
+    ]
+    .map(|(state, word)| (state.as_str(), word));
+    let orders = [
+        ("title", language.c_title()),
+        ("authors", language.c_authors()),
+        ("changed", language.c_changed()),
+    ];
     html! {
         form method="get" action="/console/catalogue" class="card search" role="search" hx-get="/console/catalogue"
             hx-trigger="submit, input changed delay:400ms" hx-target="#found" hx-select="#found" hx-swap="outerHTML"
             hx-push-url="true" {
-            (search_field("title", &language.c_title(), &wanted.title))
-            (search_field("author", &language.c_author(), &wanted.author))
-            (search_field("identifier", &language.c_identifier(), &wanted.identifier))
+            (search_field("q", &language.c_search_words(), &wanted.q))
+            (choice("library", &language.c_library(), &wanted.library, libraries, &language.c_all()))
+            (choice("rights", &language.c_rights(), &wanted.rights, rights, &language.c_all()))
+            (search_field("language", &language.c_language(), &wanted.language))
+            (choice("state", &language.c_state(), &wanted.state, states, &language.c_all()))
+            (choice("sort", &language.c_sort(), &wanted.sort, orders, &language.c_as_found()))
             button type="submit" class="main" { (language.c_search()) }
         }
     }
 }
 
-fn search_field(id: &str, label: &str, value: &str) -> Markup {
-    html! { div { label for=(id) { (label) } input type="search" id=(id) name=(id) value=(value); } }
+fn search_field(name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        div { label for={"find-" (name)} { (label) } input type="search" id={"find-" (name)} name=(name) value=(value); }
+    }
+}
+
+/// A choice of one of some values, or none of them.
+fn choice<'a>(
+    name: &str,
+    label: &str,
+    chosen: &str,
+    values: impl IntoIterator<Item = (&'a str, String)>,
+    none: &str,
+) -> Markup {
+    html! {
+        div {
+            label for={"find-" (name)} { (label) }
+            select id={"find-" (name)} name=(name) {
+                option value="" { (none) }
+                @for (value, word) in values { option value=(value) selected[value == chosen] { (word) } }
+            }
+        }
+    }
 }
 
 /// Whether a library is trusted, and a button to change that.
@@ -167,20 +272,29 @@ async fn set_trust(
     Ok(see_other("/console/catalogue"))
 }
 
-/// The libraries that the visitor may see.
-async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
+/// The libraries that the visitor may see, by name and as a part of the page.
+async fn libraries(visitor: &Visitor) -> Result<(Vec<String>, Markup), PageFailure> {
     let language = visitor.language();
     if let Who::Key(key, _) = visitor.who()
         && !visitor.is_admin()
     {
-        return Ok(html! {
+        let names = key.libraries.iter().map(|name| name.as_str().to_owned());
+        let names: Vec<String> = names.collect();
+        let part = html! {
             section {
                 h2 { (language.c_libraries()) }
-                ul { @for library in &key.libraries { li { (to_library(library.as_str())) } } }
+                ul { @for name in &names { li { (to_library(name)) } } }
             }
-        });
+        };
+        return Ok((names, part));
     }
     let libraries = visitor.all::<ListLibraries>(&[]).await?;
+    let names = libraries.iter().map(|one| one.library.as_str().to_owned());
+    Ok((names.collect(), libraries_table(visitor, &libraries)))
+}
+
+fn libraries_table(visitor: &Visitor, libraries: &[LibraryListing]) -> Markup {
+    let language = visitor.language();
     let heads = [
         language.c_library(),
         language.c_books(),
@@ -191,7 +305,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
         language.c_trust(),
     ];
     let rows = html! {
-        @for one in &libraries {
+        @for one in libraries {
             tr {
                 td { (to_library(one.library.as_str())) }
                 td { (language.number(one.books)) }
@@ -203,7 +317,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
             }
         }
     };
-    Ok(html! {
+    html! {
         section {
             h2 { (language.c_libraries()) }
             @if libraries.is_empty() { p { (language.c_empty()) " " a href="/console/first" { (language.c_first()) } } }
@@ -212,11 +326,19 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
                 p { a href="/console/duplicates" { (language.c_duplicates()) } }
             }
         }
-    })
+    }
 }
 
-fn to_library(library: &str) -> Markup {
-    html! { a href=(path("/console/libraries", [library])) { (clean(library)) } }
+pub(super) fn to_library(library: &str) -> Markup {
+    html! { a href=(with("/console/catalogue", &[("library", library)])) { (clean(library)) } }
+}
+
+/// Whether the last day of a book's rights is over.
+pub(super) fn expired(language: Language, book: &Record) -> Markup {
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+    html! {
+        @if book.standing.is_expired_on(today, book.rights) { " " span class="tag" { (language.c_expired_rights()) } }
+    }
 }
 
 fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
@@ -236,10 +358,11 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
                         (book.description.title.as_deref().map_or_else(|| language.no_title(), clean))
                     }
                     @if book.standing.disabled_at.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
+                    @if book.standing.is_quarantined() { " " span class="tag" { (language.c_in_quarantine()) } }
                 }
                 td { (clean(&book.description.authors.join(", "))) }
                 td { (clean(library)) "/" (clean(id)) }
-                td { (rights(language, book.rights)) }
+                td { (rights(language, book.rights)) (expired(language, book)) }
                 td { (time(book.changed_at)) }
             }
         }
@@ -247,35 +370,18 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
     table(label, &heads, &rows)
 }
 
-async fn library(
-    visitor: Visitor,
-    library: web::Path<String>,
-    at: At,
-) -> Result<HttpResponse, PageFailure> {
-    let language = visitor.language();
-    let asked = [("limit", "50"), ("cursor", at.from.as_str())];
-    let page = visitor.list::<ListBooks>(&[&library], &asked).await?;
-    let lapidary_catalogue::api::Page { books, next_cursor } = page;
-    let title = language.c_library_of(&clean(&library));
-    Ok(HtmlPage::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
-        (books_table(language, &title, &books))
-        @if let Some(next) = next_cursor {
-            (more(language, &with(&path("/console/libraries", [&library]), &[("from", next.as_str())])))
-        }
-    }))
-}
-
+/// Where new books belong.
 #[derive(Deserialize)]
-struct Where {
-    library: String,
-    rights: String,
+pub(super) struct AddTarget {
+    pub(super) library: String,
+    pub(super) rights: String,
     #[serde(default)]
-    keep: bool,
+    pub(super) keep: bool,
 }
 
-async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
+async fn add_form(visitor: Visitor, to: Query<AddTarget>) -> HttpResponse {
     let language = visitor.language();
-    let Where {
+    let AddTarget {
         library,
         rights,
         keep,
@@ -304,8 +410,9 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
     )
 }
 
-/// What became of each book of an answer to a feed.
-fn feed_rows(language: Language, library: &str, answer: &[u8]) -> Markup {
+/// What became of each book of an answer to a feed, and where it says what it shares with others.
+fn feed_rows(visitor: &Visitor, library: &str, answer: &[u8]) -> Markup {
+    let language = visitor.language();
     let lines = answer.split(|byte| *byte == b'\n');
     let lines: Vec<FeedAnswer> = lines
         .filter_map(|line| serde_json::from_slice(line).ok())
@@ -323,6 +430,9 @@ fn feed_rows(language: Language, library: &str, answer: &[u8]) -> Markup {
                 td { (outcome(language, &line.outcome)) }
                 td {
                     @if let Some(gems) = line.gems { (language.gems(gems.into())) }
+                    @if let (Some(id), None, true) = (&line.id, &line.problem, visitor.is_admin()) {
+                        " " a href=(path("/console/matches", [library, id])) { (language.c_shares()) }
+                    }
                     @if let Some(problem) = &line.problem { (problem_told(language, problem)) }
                 }
             }
@@ -333,11 +443,11 @@ fn feed_rows(language: Language, library: &str, answer: &[u8]) -> Markup {
 async fn add(
     visitor: Visitor,
     request: HttpRequest,
-    to: Query<Where>,
+    to: Query<AddTarget>,
     payload: Payload,
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let Where {
+    let AddTarget {
         library,
         rights,
         keep,
@@ -347,7 +457,7 @@ async fn add(
     let asked = with(&path("/v1/libraries", [library, "books"]), &options);
     let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
     let answer = visitor.perform(call).await?;
-    let rows = feed_rows(language, library, &answer.body);
+    let rows = feed_rows(&visitor, library, &answer.body);
     let heads = [
         language.head_file(),
         language.c_book(),

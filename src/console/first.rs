@@ -9,8 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use super::check;
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, button_to, choice_of_rights, main_button, required_field, rights, see_other,
-    table,
+    Here, HtmlPage, button_to, choice_of_rights, required_field, rights, see_other, table,
 };
 use super::visitor::{ApiCall, Visitor, path};
 use crate::demo::{LIBRARY, SHELF, STRANGER, StorySetting, VICTIM};
@@ -97,7 +96,10 @@ pub(super) fn where_to(language: Language) -> Markup {
             label for="rights" { (language.c_rights()) }
             (choice_of_rights(language, Rights::Protected))
             label class="choice" { input type="checkbox" name="keep" value="true"; (language.c_keep()) }
-            (main_button(&language.c_choose_files()))
+            div class="buttons" {
+                button type="submit" class="main" { (language.c_choose_files()) }
+                button type="submit" formaction="/console/import" { (language.c_import()) }
+            }
         }
     }
 }

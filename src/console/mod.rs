@@ -14,6 +14,7 @@ mod check;
 mod decisions;
 mod failure;
 mod first;
+mod import;
 mod jobs;
 mod keys;
 mod layout;
@@ -101,6 +102,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(shared::routes)
             .configure(check::routes)
             .configure(catalogue::routes)
+            .configure(import::routes)
             .configure(book::routes)
             .configure(decisions::routes)
             .configure(sources::routes)

@@ -110,6 +110,7 @@ impl ReportPage {
                 later: standing.later.as_ref(),
             }),
             in_console: self.as_part,
+            of_book: false,
             book_page: &|found| self.book_page(found),
         };
         let part = report_part(language, &checked);

@@ -67,11 +67,12 @@ fn pages(web: &Web) -> Vec<String> {
     pages.extend([
         format!("/console/books/{id}/{id}"),
         format!("/console/matches/{id}/{id}"),
-        format!("/console/libraries/{id}"),
-        format!("/console/catalogue?title=script&author={id}"),
-        format!("/console/catalogue?identifier={id}"),
+        format!("/console/catalogue?library={id}"),
+        format!("/console/catalogue?q=script&language={id}"),
+        format!("/console/catalogue?q={id}&sort=title"),
         format!("/console/audit?library={id}&book={id}"),
         format!("/console/add?library={id}&rights={id}"),
+        format!("/console/import?library={id}&rights={id}"),
         format!("/console/decisions?day={id}"),
         format!("/console/decisions?library={id}&book={id}"),
         format!("/console/audit?since={id}"),
@@ -80,7 +81,7 @@ fn pages(web: &Web) -> Vec<String> {
         format!("/console/books/{id}"),
         format!("/console/sessions?x={id}"),
     ]);
-    pages.retain(|page| !page.contains("/libraries/demo"));
+    pages.retain(|page| !page.contains("library=demo"));
     pages
 }
 

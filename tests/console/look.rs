@@ -95,17 +95,18 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("report", format!("/console/checks/{filed}")),
         ("links", format!("/console/checks/{filed}/links")),
         ("decisions", "/console/decisions".to_owned()),
-        (
-            "catalogue",
-            "/console/catalogue?author=quickfeather".to_owned(),
-        ),
-        ("library", "/console/libraries/demo".to_owned()),
+        ("catalogue", "/console/catalogue?q=quickf".to_owned()),
+        ("library", "/console/catalogue?library=demo".to_owned()),
         ("book", "/console/books/demo/lighthouse".to_owned()),
         ("shared", "/console/matches/house/a".to_owned()),
         ("duplicates", "/console/duplicates".to_owned()),
         (
             "add",
             "/console/add?library=demo&rights=protected".to_owned(),
+        ),
+        (
+            "import",
+            "/console/import?library=demo&rights=protected".to_owned(),
         ),
         ("sources", "/console/sources".to_owned()),
         ("source", "/console/sources/shelf".to_owned()),

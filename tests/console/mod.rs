@@ -4,6 +4,7 @@
 //! is a failure.
 
 mod browser;
+mod catalogue;
 mod errors;
 mod evidence;
 mod hostile;

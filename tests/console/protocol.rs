@@ -6,12 +6,12 @@ use crate::common::{Folder, Server, key};
 use crate::console::web::Web;
 
 /// Every page of an administrator.
-pub const PAGES: [&str; 15] = [
+pub const PAGES: [&str; 16] = [
     "/",
     "/console/check",
     "/console/decisions",
     "/console/catalogue",
-    "/console/libraries/demo",
+    "/console/catalogue?library=demo",
     "/console/duplicates",
     "/console/sources",
     "/console/jobs",
@@ -22,6 +22,7 @@ pub const PAGES: [&str; 15] = [
     "/console/sessions",
     "/console/demo",
     "/console/add?library=demo&rights=free",
+    "/console/import?library=demo&rights=free",
 ];
 
 #[test]
@@ -369,8 +370,8 @@ fn a_role_sees_and_does_its_own() {
         ("/console/check", [200, 200, 200, 200]),
         ("/console/decisions", [200, 200, 403, 200]),
         ("/console/catalogue", [403, 403, 200, 200]),
-        ("/console/catalogue?title=lighthouse", [403, 403, 200, 200]),
-        ("/console/libraries/demo", [403, 403, 200, 200]),
+        ("/console/catalogue?q=lighthouse", [403, 403, 200, 200]),
+        ("/console/catalogue?library=demo", [403, 403, 200, 200]),
         (book, [403, 403, 200, 200]),
         ("/console/matches/demo/lighthouse", [403, 403, 403, 200]),
         ("/console/books/demo/nothing", [403, 403, 404, 404]),

@@ -66,8 +66,8 @@ fn from_a_fresh_program_to_a_decision() {
 
     // The book is disabled: checks no longer count it.
     browser.click("nav a[href='/console/catalogue']");
-    browser.type_into("#title", "lighthouse umbrellas");
-    browser.type_into("#title", ENTER);
+    browser.type_into("#find-q", "lighthouse umbr");
+    browser.type_into("#find-q", ENTER);
     browser.see("#found", "Wilhelmina Quickfeather");
     browser.click("#found td a");
     browser.see("h1", "The Lighthouse That Collected Umbrellas");
@@ -157,6 +157,6 @@ fn a_source_is_added_tested_and_run() {
     browser.see("#state", "idle");
     browser.click("form[action*='/pause'] button");
     browser.see("#state", "paused");
-    browser.go(&format!("{}/console/libraries/shelf", server.url));
+    browser.go(&format!("{}/console/catalogue?library=shelf", server.url));
     browser.see("main table", "one");
 }

@@ -39,6 +39,8 @@ pub struct CheckedReport<'a> {
     pub standing: Option<Standing<'a>>,
     /// Whether it is part of a page of the console, whose script steps through passages.
     pub in_console: bool,
+    /// Whether it is about a book of the catalogue: what that shares with others is no reason for an alarm.
+    pub of_book: bool,
     /// The page of the book of a match, if its readers have one.
     pub book_page: &'a dyn Fn(&Match) -> Option<String>,
 }
@@ -130,10 +132,10 @@ fn head(language: Language, checked: &CheckedReport<'_>, works: &[Work<'_>]) -> 
     let listed = parts.filter_map(|part| part.number).max();
     html! {
         div class="head" id="verdict" {
-            h1 {
+            @if !checked.of_book { h1 {
                 span class={"outcome " (outcome.class())} { (outcome.name(language)) }
                 @if let Some(sentence) = sentence(language, checked.report) { " " span { (sentence) } }
-            }
+            } }
             @if let Some(standing) = &checked.standing {
                 p id="standing" class="standing" { (standing_of(language, checked.report, standing)) }
             }

@@ -70,6 +70,7 @@ impl Pages {
             when: Timestamp::now(),
             standing: None,
             in_console: false,
+            of_book: false,
             book_page: &|_| None,
         };
         let part = report_part(language, &checked);

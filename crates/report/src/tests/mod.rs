@@ -135,6 +135,7 @@ fn page(
         when: Timestamp::UNIX_EPOCH,
         standing: None,
         in_console: false,
+        of_book: false,
         book_page: &|_| None,
     };
     html_report(language, name, &report_part(language, &checked))
