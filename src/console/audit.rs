@@ -101,6 +101,7 @@ fn what(language: Language, action: &Action) -> String {
         Action::Setting { removed: true, .. } => language.c_did_unset(),
         Action::KeyMade { .. } => language.c_did_make_key(),
         Action::KeyRevoked { .. } => language.c_did_revoke_key(),
+        Action::SignedIn { .. } => language.c_did_sign_in(),
         Action::LibraryTrust { trusted: true, .. } => language.c_did_trust(),
         Action::LibraryTrust { trusted: false, .. } => language.c_did_distrust(),
         Action::Built { .. } => language.c_did_build(),
@@ -132,6 +133,7 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::KeyMade { name, .. }
         | Action::KeyRevoked { name }
         | Action::LibraryTrust { library: name, .. } => html! { (clean(name)) },
+        Action::SignedIn { groups, .. } => html! { (clean(&groups.join(", "))) },
         Action::Built { books } => html! { (language.c_number_of_books(*books)) },
         Action::RecipeAdded { recipe }
         | Action::RecipeDefault { recipe }

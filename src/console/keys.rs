@@ -247,8 +247,10 @@ fn row(visitor: &Visitor, key: &Key) -> Markup {
             td { (time(key.created_at)) }
             td { @if let Some(expires) = key.expires_at { (time(expires)) } @else { (language.c_never()) } }
             td { div class="buttons" {
-                (button_to(visitor, &path("/console/keys", [&key.name, "rotate"]), &language.c_rotate(),
-                    Some(&language.c_sure_rotate(&clean(&key.name)))))
+                @if !key.is_of_person() {
+                    (button_to(visitor, &path("/console/keys", [&key.name, "rotate"]), &language.c_rotate(),
+                        Some(&language.c_sure_rotate(&clean(&key.name)))))
+                }
                 (button_to(visitor, &path("/console/keys", [&key.name, "revoke"]), &language.c_revoke(),
                     Some(&language.c_sure_revoke(&clean(&key.name)))))
             } }

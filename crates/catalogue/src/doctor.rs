@@ -453,6 +453,9 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
 
 fn of_key(key: &Key, trust: &Statements, now: Timestamp) -> Option<Finding> {
     let (name, end) = (&key.name, key.expires_at?);
+    if key.is_of_person() {
+        return None;
+    }
     if end <= now {
         let what = format!("the key '{name}' expired on {}", day(end));
         return Some(Finding::new(

@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use super::members::{Membership, NotAdmitted, Person};
 use super::settings::put;
 use super::sharing::{CachedSetting, SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor, WebhookOwner};
-use crate::api::{Key, MadeKey, NewKey};
+use crate::api::{Key, MadeKey, NewKey, PERSON};
 use crate::permission::{Permission, Unit};
 use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table, tag_of};
 
@@ -31,7 +32,7 @@ const NAME_BYTES: usize = 100;
 const HAS_HAD_KEYS: &str = "has-had-keys";
 
 /// A key as stored.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct StoredKey {
     key: Arc<Key>,
     /// SHA-256 of the whole secret.
@@ -43,6 +44,9 @@ struct StoredKey {
     /// When a key of this name was added, if it was rotated since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
+    /// What makes it the key of a person, who signs in without a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    membership: Option<Membership>,
 }
 
 impl StoredKey {
@@ -237,10 +241,8 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         let noted = kept.values().filter_map(|kept| {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
             Some(StoredKey {
-                key: Arc::clone(&kept.key),
-                digest: kept.digest,
                 used: Some(*used),
-                since: kept.since,
+                ..kept.clone()
             })
         });
         let noted = rows(&noted.collect::<Vec<_>>());
@@ -256,7 +258,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     }
 
     /// Reads the keys again, because others may have changed them.
-    pub(super) fn learn(&self) -> Result<(), CatalogueError> {
+    pub fn learn(&self) -> Result<(), CatalogueError> {
         self.0.keyring.known.learn(|| self.read())
     }
 
@@ -311,6 +313,13 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         let mut keys: BTreeMap<String, StoredKey> = self.0.rows(Table::Keys)?;
         let unwritten = self.0.keyring.unwritten();
         keys.retain(|id, _| !unwritten.iter().any(|revoked| revoked.ids.contains(id)));
+        if let Some(members) = &self.0.members {
+            for kept in keys.values_mut() {
+                if let Some(membership) = &kept.membership {
+                    kept.key = Arc::new(members.applied(membership, &kept.key));
+                }
+            }
+        }
         Ok(KeysById {
             keys,
             had_any: !self.0.store.table(Table::Access)?.is_empty(),
@@ -328,6 +337,11 @@ fn newest<'k>(known: &'k KeysById, name: &str) -> Option<&'k StoredKey> {
     of_name.max_by_key(|kept| kept.key.created_at)
 }
 
+/// Whether a key may have this name.
+pub(super) fn is_key_name(name: &str) -> bool {
+    (1..=NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
 /// The version of a key is its newest secret, which its id names.
 fn version_of(newest: &Key) -> String {
     tag_of(newest.id.as_bytes())
@@ -342,17 +356,17 @@ fn revoked_in_memory(name: &str, why: &StoreError) -> CatalogueError {
 }
 
 impl NewKey {
-    fn fault(&self) -> Option<&'static str> {
+    /// What is wrong with it, if anything is.
+    pub(super) fn fault(&self) -> Option<&'static str> {
         let permits = |permission| self.permits(permission);
         let is_admin = permits(Permission::Administer);
         let is_ingest = permits(Permission::Ingest) && !is_admin;
         let is_of_libraries = is_ingest
             || !is_admin && (permits(Permission::ReadTexts) || permits(Permission::Review));
-        if self.name.is_empty()
-            || self.name.len() > NAME_BYTES
-            || self.name.chars().any(char::is_control)
-        {
+        if !is_key_name(&self.name) {
             Some("a key's name must have 1 to 100 bytes and no control characters")
+        } else if self.name.starts_with(PERSON) {
+            Some("names with 'oidc:' are of people who sign in with OpenID Connect; choose another")
         } else if self.role.is_none() && self.permissions.is_empty() {
             Some("a key must have a role or permissions")
         } else if is_of_libraries == self.libraries.is_empty() {
@@ -400,6 +414,66 @@ impl Keys<Editor<'_>> {
         let made = self.make(&turn, new, None, Vec::new(), trust);
         self.0.libraries().forget();
         made
+    }
+
+    /// Lets in somebody whom the identity provider has identified: makes or renews the key of this person. Who is in no group
+    /// that may do something is let in no longer.
+    ///
+    /// # Errors
+    /// The inner error says why the person is not let in.
+    pub fn admit(&self, person: &Person) -> Result<Result<Key, NotAdmitted>, CatalogueError> {
+        let Some(members) = &self.0.members else {
+            return Ok(Err(NotAdmitted::NoGroup));
+        };
+        let (turn, kept) = self.changing()?;
+        let (id, groups) = (person.id(&members.issuer), members.groups_of(person));
+        let before = kept.get(&id);
+        let name = before.map_or_else(|| person.key_name(&id), |before| before.key.name.clone());
+        if kept
+            .values()
+            .any(|other| other.key.name == name && other.key.id != id)
+        {
+            return Ok(Err(NotAdmitted::NameTaken(name)));
+        }
+        if groups.is_empty() && before.is_none() {
+            return Ok(Err(NotAdmitted::NoGroup));
+        }
+        let membership = Membership {
+            issuer: members.issuer.clone(),
+            groups,
+        };
+        let key = Key {
+            id,
+            name,
+            role: None,
+            permissions: BTreeSet::new(),
+            libraries: BTreeSet::new(),
+            must_gate: None,
+            rate: None,
+            quota: None,
+            expires_at: Some(person.until),
+            created_at: before.map_or_else(Timestamp::now, |before| before.key.created_at),
+        };
+        let key = members.applied(&membership, &key);
+        let action = Action::SignedIn {
+            name: key.name.clone(),
+            groups: membership.groups.iter().cloned().collect(),
+        };
+        let stored = StoredKey {
+            key: Arc::new(key.clone()),
+            digest: Sha256::digest(random::<SECRET_BYTES>()?.as_bytes()).into(),
+            used: before.and_then(|before| before.used),
+            since: None,
+            membership: Some(membership),
+        };
+        self.change(rows(&[stored]), |changes| {
+            turn.apply(&Actor::Key(key.name.clone()), changes, &[action])
+        })?;
+        Ok(if key.has_expired() {
+            Err(NotAdmitted::NoGroup)
+        } else {
+            Ok(key)
+        })
     }
 
     /// Revokes a key immediately. Returns whether it existed.
@@ -473,6 +547,11 @@ impl Keys<Editor<'_>> {
         let Some(newest) = newest(&kept, name) else {
             return Err(CatalogueError::NoSuchKey(name.to_owned()));
         };
+        if newest.membership.is_some() {
+            return Err(CatalogueError::BadKey(
+                "whoever signs in with OpenID Connect has no secret; make a key of another name",
+            ));
+        }
         let end = Timestamp::now()
             .checked_add(overlap)
             .map_err(|_| CatalogueError::BadKey("the overlap is too long; give a shorter one"))?;
@@ -487,9 +566,7 @@ impl Keys<Editor<'_>> {
                 };
                 StoredKey {
                     key: Arc::new(key),
-                    digest: kept.digest,
-                    used: kept.used,
-                    since: kept.since,
+                    ..kept.clone()
                 }
             })
             .collect();
@@ -567,6 +644,7 @@ impl Keys<Editor<'_>> {
             digest,
             used: None,
             since,
+            membership: None,
         });
         let mut actions = vec![Action::KeyMade {
             name: key.name.clone(),

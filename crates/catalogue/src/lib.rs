@@ -67,6 +67,7 @@ mod jobs;
 mod keys;
 mod libraries;
 mod links;
+mod members;
 mod nodes;
 mod pages;
 mod recipes;
@@ -106,6 +107,7 @@ pub use keys::{AccessDenied, Keys, UnwrittenRevocation, Usage};
 use lapidary_gems::RecipeName;
 pub use libraries::Libraries;
 pub use links::{Followed, ReportLinks};
+pub use members::{GroupGrant, Members, NotAdmitted, Person};
 pub use once::OnceRequest;
 pub use recipes::CatalogueRecipes;
 use recipes::{chosen, recipe_stats};
@@ -138,6 +140,8 @@ pub struct Catalogue {
     rule: RuleChanges,
     jobs: jobs::BegunJobs,
     keyring: keys::Keyring,
+    /// Who may sign in without a key, where that is known: on a server.
+    members: Option<Members>,
     allowances: CachedSetting<allow_lists::Allowances>,
     statements: CachedSetting<libraries::Statements>,
     backups: Backups,
@@ -230,6 +234,7 @@ impl Catalogue {
             rule: RuleChanges::default(),
             jobs: jobs::BegunJobs::default(),
             keyring: keys::Keyring::default(),
+            members: None,
             allowances: CachedSetting::default(),
             statements: CachedSetting::default(),
             backups: Backups::Nowhere,
@@ -290,6 +295,15 @@ impl Catalogue {
     #[must_use]
     pub fn with_evidence(self, evidence: EvidenceLimits) -> Self {
         Self { evidence, ..self }
+    }
+
+    /// Sets who may sign in without a key.
+    #[must_use]
+    pub fn with_members(self, members: Members) -> Self {
+        Self {
+            members: Some(members),
+            ..self
+        }
     }
 
     /// Sets how long filed checks are watched, and how many.

@@ -77,6 +77,13 @@ pub enum Action {
         /// Its name.
         name: String,
     },
+    /// A person signed in with the identity provider: the key of this person was made or renewed.
+    SignedIn {
+        /// The name of the key.
+        name: String,
+        /// The groups that permit something.
+        groups: Vec<String>,
+    },
     /// A library was trusted, or not any more.
     LibraryTrust {
         /// The library.

@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 use crate::permission::{Permission, Rate, Role, Unless};
 use lapidary_store::{Actor, Library};
 
+/// The beginning of the names of keys of people, who sign in with `OpenID` Connect. No other key has such a name.
+pub const PERSON: &str = "oidc:";
+
 /// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -137,6 +140,12 @@ impl Key {
     #[must_use]
     pub fn viewer(&self) -> Option<Actor> {
         (!self.permits(Permission::Administer)).then(|| Actor::Key(self.name.clone()))
+    }
+
+    /// Whether it is of a person, who has no secret and renews it by signing in.
+    #[must_use]
+    pub fn is_of_person(&self) -> bool {
+        self.name.starts_with(PERSON)
     }
 
     /// Whether it has expired.

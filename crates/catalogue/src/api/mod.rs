@@ -43,7 +43,7 @@ pub use jobs::{
     DuplicateOverlaps, DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs,
     RecipeChoice, RecutResult, ReindexInput, Reindexed, Task, Verified,
 };
-pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
+pub use keys::{Key, Keys, MadeKey, NewKey, PERSON, Rotation};
 pub use links::{MadeReportLink, NewReportLink, ReportLink, ReportLinks};
 pub use me::{Feature, Me, RequestLimits, UsableRecipe};
 pub use problem::Problem;

@@ -36,6 +36,18 @@ c_local = this machine
 c_sign_in = Sign in
 c_sign_in_lead = Sign in with a key of this server; you may then do what the key permits.
 c_sign_in_no_key = No key? Ask the administrator, who makes one like this:
+# $provider (String)
+c_sign_in_with = Sign in with { $provider }
+c_continue = Continue
+c_stale_sign_in = This sign-in was not begun in this browser, took too long, or has ended already. Try again.
+# $provider (String)
+c_provider_silent = { $provider } cannot be asked who you are. Try again, or sign in with a key.
+# $provider (String)
+c_provider_refused = { $provider } does not say who you are. Try again.
+# $provider (String), $person (String)
+c_no_group = { $provider } knows you as { $person }, but none of your groups may use this server. Ask its administrator.
+# $key (String)
+c_name_taken = Somebody else is { $key } here. Ask the administrator to revoke that key.
 c_sign_out = Sign out
 c_key = Key
 c_unknown_key = There is no such key.
@@ -370,6 +382,7 @@ c_did_set = setting changed
 c_did_unset = setting removed
 c_did_make_key = key made
 c_did_revoke_key = key revoked
+c_did_sign_in = signed in
 c_did_trust = library trusted
 c_did_distrust = library distrusted
 c_did_build = catalogue built
@@ -435,6 +448,7 @@ c_concern_not_persistent = A node does not keep its data on disk
 c_concern_node_nearly_full = A node is nearly full
 c_concern_missing_catalogue = There is nothing in the cluster under this prefix
 c_concern_expiring_certificate = The certificate has to be renewed
+c_concern_unreachable_provider = People cannot sign in with the identity provider
 c_of_this_server = These are the figures of the server that shows this page, since its start. Each server has its own; Prometheus adds them up.
 c_checks_by_day = Checks by day
 c_first_day = First day
