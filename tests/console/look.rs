@@ -137,15 +137,16 @@ fn sign_in(browser: &Browser, server: &Server, secret: &str) {
 
 /// axe, if it can be had.
 fn axe() -> Option<String> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/axe");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/console-modules");
     let found = Command::new(script)
         .output()
         .ok()
         .filter(|run| run.status.success());
     let path = found.map(|run| String::from_utf8(run.stdout).expect("a path"));
-    let axe = path.and_then(|path| fs::read_to_string(path.trim()).ok());
+    let axe = path
+        .and_then(|path| fs::read_to_string(format!("{}/axe-core/axe.min.js", path.trim())).ok());
     if axe.is_none() {
-        skip("there is no axe to test accessibility with (scripts/axe)");
+        skip("there is no axe to test accessibility with (scripts/console-modules)");
     }
     axe
 }
