@@ -581,7 +581,7 @@ fn signing_in_over_tls_makes_a_cookie_of_the_host() {
     let ended = out.headers()["set-cookie"].to_str().expect("a text");
     assert_eq!(
         ended,
-        "__Host-lapidary=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0"
+        "__Host-lapidary=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0; Secure"
     );
     assert_eq!(get(pair).status(), 303);
 }

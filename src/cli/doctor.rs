@@ -65,6 +65,8 @@ use lapidary_operations::status::Diagnose;
 ///
 /// - `expiring_certificate`: the server's TLS certificate has expired, or does within 14 days
 ///
+/// - `unreachable_provider`: the identity provider (`oidc`) does not answer as it should, or has no `https://` addresses
+///
 /// Exit status: 0 nothing is unhealthy; 1 something is; 2 wrong usage; 3 the catalogue cannot be opened, or the server does
 /// not answer.
 #[derive(Args)]

@@ -66,14 +66,18 @@ impl FromArgMatches for GivenSettings {
     }
 }
 
-/// The values of a table that a flag or a variable gives. Flags of limits have a prefix.
+/// The values of a table that a flag or a variable gives. Flags of some tables have a prefix.
 fn given(table: Table, prefix: &str, matches: &ArgMatches) -> Table {
     let mut given_values = Table::new();
     for (key, value) in table {
         let id = format!("{prefix}{key}").replace('-', "_");
         match value {
             Value::Table(inner) => {
-                let prefix = if key == "limits" { "limit_" } else { "" };
+                let prefix = match key.as_str() {
+                    "limits" => "limit_",
+                    "oidc" => "oidc_",
+                    _ => "",
+                };
                 given_values.insert(key, Value::Table(given(inner, prefix, matches)));
             }
             value => {
@@ -112,6 +116,7 @@ impl ServeArgs {
             Err(
                 error @ (ServerError::Open(_)
                 | ServerError::OpenToOthers(_)
+                | ServerError::ClientSecret { .. }
                 | ServerError::Certificate(_)),
             ) => Err(Failure::Input(error.to_string())),
             Err(error) => Err(Failure::Failed(error.to_string())),
@@ -200,7 +205,8 @@ fn open(settings: &Settings, folds: &FoldsArgument) -> Result<Catalogue, Catalog
             days: settings.keep_evidence_days,
             bytes: settings.max_evidence(),
         })
-        .with_watching(settings.watching());
+        .with_watching(settings.watching())
+        .with_members(settings.oidc.members());
     folds.apply(&catalogue)?;
     Ok(catalogue)
 }
@@ -211,6 +217,10 @@ fn print_effective(settings: &Settings) -> Result<Status, Failure> {
         .tls()
         .as_ref()
         .map_or(Ok(()), CertificateFiles::verify)
+        .map_err(|e| Failure::Input(e.to_string()))?;
+    settings
+        .oidc
+        .secret()
         .map_err(|e| Failure::Input(e.to_string()))?;
     let effective = Settings {
         body_memory: Some(settings.body_memory().into()),

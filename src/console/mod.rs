@@ -19,6 +19,7 @@ mod jobs;
 mod keys;
 mod layout;
 mod links;
+mod oidc;
 mod plot;
 mod sessions;
 mod shared;
@@ -56,6 +57,7 @@ const FORM: usize = 64 << 10;
 pub(crate) struct Console {
     sessions: Sessions,
     attempts: ClientLimit,
+    ended: ClientLimit,
     links: Links,
     /// The token of forms on a server where nobody signs in, and whose store takes no changes.
     token: String,
@@ -66,6 +68,7 @@ impl Console {
         Data::new(Self {
             sessions: Sessions::default(),
             attempts: sign_in::attempts(),
+            ended: oidc::ended(),
             links: Links::default(),
             token: sessions::random(),
         })
@@ -98,6 +101,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             )
             .service(assets::routes())
             .configure(sign_in::routes)
+            .configure(oidc::routes)
             .configure(first::routes)
             .configure(shared::routes)
             .configure(check::routes)

@@ -24,7 +24,7 @@ use lapidary_store::{Actor, Row, RowChange, Table};
 /// A session ends when it was not used for this long.
 const IDLE: SignedDuration = SignedDuration::from_hours(1);
 /// A session ends after this long in any case.
-const WHOLE: SignedDuration = SignedDuration::from_hours(12);
+pub(super) const WHOLE: SignedDuration = SignedDuration::from_hours(12);
 /// How often it is noted that a session is used.
 const NOTED: SignedDuration = SignedDuration::from_mins(1);
 /// How old what is known of a session may be. Another server may have ended it.

@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::failure::{PageFailure, problem};
 use super::layout::{Here, HtmlPage, button_to, for_anyone, see_other, time};
+use super::oidc;
 use super::sessions::WebSession;
 use super::visitor::{Visitor, Who, cookie_named, shared, with};
 use crate::server::inside::{Client, ClientLimit, Insider, is_from_own_page, is_here, of_address};
@@ -20,12 +21,13 @@ use lapidary_catalogue::AccessDenied;
 use lapidary_catalogue::api::Problem;
 use lapidary_catalogue::permission::{Rate, Unit};
 use lapidary_common::error::ErrorCode;
-use lapidary_language::Language;
 use lapidary_report::clean;
 
-/// The cookie, which a browser keeps for this host alone where it came over TLS.
-const SECURE: &str = "__Host-lapidary";
-const PLAIN: &str = "lapidary";
+/// The cookie of a session.
+const COOKIE: &str = "lapidary";
+const STRICT: &str = "; SameSite=Strict";
+/// Where it came over TLS, a browser keeps a cookie with such a name for this host alone.
+const OF_HOST: &str = "__Host-";
 /// How often a key may sign in, and how often an address may try to without one.
 const ATTEMPTS: Rate = Rate {
     count: 20,
@@ -46,15 +48,21 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/sessions/{id}/end", web::post().to(end));
 }
 
-/// What the cookie of a request says.
-pub(super) fn cookie(request: &HttpRequest, has_tls: bool) -> Option<&str> {
-    cookie_named(request, SECURE).or_else(|| cookie_named(request, PLAIN).filter(|_| !has_tls))
+/// What the cookie of a session says.
+pub(super) fn session_cookie(request: &HttpRequest, has_tls: bool) -> Option<&str> {
+    cookie(request, COOKIE, has_tls)
+}
+
+/// What a cookie of a request says.
+pub(super) fn cookie<'a>(request: &'a HttpRequest, name: &str, has_tls: bool) -> Option<&'a str> {
+    cookie_named(request, &format!("{OF_HOST}{name}"))
+        .or_else(|| cookie_named(request, name).filter(|_| !has_tls))
 }
 
 #[derive(Deserialize)]
-struct NextPage {
+pub(super) struct NextPage {
     #[serde(default)]
-    next: String,
+    pub(super) next: String,
     #[serde(default)]
     ended: bool,
 }
@@ -67,13 +75,15 @@ async fn page(request: HttpRequest, query: Query<NextPage>) -> Result<HttpRespon
     {
         return Ok(see_other("/"));
     }
-    let language = preferred(&request);
-    let told = query.ended.then(|| language.c_session_ended());
-    Ok(form(language, &query.next, told.as_deref()))
+    let told = query.ended.then(|| preferred(&request).c_session_ended());
+    Ok(form(&request, &query.next, told.as_deref()))
 }
 
-fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
-    let action = with("/console/sign-in", &[("next", here(next))]);
+/// The page for signing in.
+fn form(request: &HttpRequest, next: &str, told: Option<&str>) -> HttpResponse {
+    let (language, (_, inside)) = (preferred(request), shared(request));
+    let next = [("next", here(next))];
+    let action = with("/console/sign-in", &next);
     for_anyone(
         language,
         language.c_sign_in(),
@@ -83,7 +93,12 @@ fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
             form method="post" action=(action) class="card narrow" {
                 label for="key" { (language.c_key()) }
                 input type="password" id="key" name="key" required autocomplete="current-password" spellcheck="false" autofocus;
-                button type="submit" class="main" { (language.c_sign_in()) }
+                div class="buttons" {
+                    button type="submit" class="main" { (language.c_sign_in()) }
+                    @if let Some(oidc) = inside.oidc() {
+                        a class="button" href=(with(oidc::BEGIN, &next)) { (language.c_sign_in_with(&clean(oidc.name()))) }
+                    }
+                }
                 p class="quiet" { (language.c_sign_in_no_key()) " " code { "lapidary keys add --data DIR --role admin NAME" } }
             }
         },
@@ -91,7 +106,7 @@ fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
 }
 
 /// A path of this server.
-fn here(next: &str) -> &str {
+pub(super) fn here(next: &str) -> &str {
     // Addresses have no other characters, and neither has a header.
     let is_plain = next
         .bytes()
@@ -110,7 +125,7 @@ async fn sign_in(
     query: Query<NextPage>,
     given: Form<Given>,
 ) -> Result<HttpResponse, PageFailure> {
-    let ((console, inside), language) = (shared(&request), preferred(&request));
+    let ((_, inside), language) = (shared(&request), preferred(&request));
     let failed = |problem: Box<Problem>| PageFailure::problem_of(&request, problem);
     if !is_from_own_page(request.headers()) {
         return Err(failed(
@@ -123,29 +138,43 @@ async fn sign_in(
         Ok(key) => (Client::Key(key.name.clone()), Ok(key)),
         Err(denied) => (of_address(request.peer_addr()), Err(denied)),
     };
-    if !inside
-        .is_within(&console.attempts, &who)
-        .await
-        .map_err(failed)?
-    {
-        let detail = language.c_too_many_attempts();
-        return Err(failed(
-            problem(
-                ErrorCode::TooManyRequests,
-                StatusCode::TOO_MANY_REQUESTS,
-                detail,
-            )
-            .into(),
-        ));
-    }
+    count_attempt(&request, &who).await?;
     let told = match key {
-        Ok(key) => return begin(&request, Insider::Key(key.id.clone()), here(&query.next)).await,
+        Ok(key) => {
+            let (by, page) = (Insider::Key(key.id.clone()), see_other(here(&query.next)));
+            return begin(&request, by, page, is_secure(&request)).await;
+        }
         Err(AccessDenied::Unknown) => language.c_unknown_key(),
         Err(AccessDenied::Expired) => language.c_expired_key(),
     };
-    let mut page = form(language, &query.next, Some(&told));
+    Ok(refused(&request, &query.next, &told))
+}
+
+/// The page for signing in again, with why that failed.
+pub(super) fn refused(request: &HttpRequest, next: &str, told: &str) -> HttpResponse {
+    let mut page = form(request, next, Some(told));
     *page.status_mut() = StatusCode::FORBIDDEN;
-    Ok(page)
+    page
+}
+
+/// Counts an attempt to sign in.
+///
+/// # Errors
+/// If there were too many.
+pub(super) async fn count_attempt(request: &HttpRequest, who: &Client) -> Result<(), PageFailure> {
+    let (console, inside) = shared(request);
+    let failed = |problem: Box<Problem>| PageFailure::problem_of(request, problem);
+    let counted = inside.is_within(&console.attempts, who).await;
+    if counted.map_err(failed)? {
+        return Ok(());
+    }
+    let (status, detail) = (
+        StatusCode::TOO_MANY_REQUESTS,
+        preferred(request).c_too_many_attempts(),
+    );
+    Err(failed(
+        problem(ErrorCode::TooManyRequests, status, detail).into(),
+    ))
 }
 
 #[derive(Deserialize)]
@@ -154,23 +183,34 @@ struct SignInLink {
 }
 
 async fn open(request: HttpRequest, link: Query<SignInLink>) -> Result<HttpResponse, PageFailure> {
-    let ((console, inside), language) = (shared(&request), preferred(&request));
+    let (console, inside) = shared(&request);
     let failed = |problem| PageFailure::problem_of(&request, problem);
     inside.approve(request.headers()).map_err(failed)?;
     if is_here(request.peer_addr()) && console.links.take(&link.link, Instant::now()) {
-        return begin(&request, Insider::Local, "/").await;
+        return begin(
+            &request,
+            Insider::Local,
+            see_other("/"),
+            is_secure(&request),
+        )
+        .await;
     }
     if inside.is_open_to(&request).map_err(failed)? {
         return Ok(see_other("/"));
     }
-    Ok(form(language, "/", Some(&language.c_used_link())))
+    Ok(form(
+        &request,
+        "/",
+        Some(&preferred(&request).c_used_link()),
+    ))
 }
 
-/// Begins a session.
-async fn begin(
+/// Begins a session, whose cookie goes with this page.
+pub(super) async fn begin(
     request: &HttpRequest,
     by: Insider,
-    next: &str,
+    mut page: HttpResponse,
+    is_secure: bool,
 ) -> Result<HttpResponse, PageFailure> {
     let (console, inside) = shared(request);
     let browser = request
@@ -180,7 +220,7 @@ async fn begin(
         .unwrap_or_default()
         .to_owned();
     let from = request.peer_addr().map(|peer| peer.ip());
-    let before = cookie(request, inside.has_tls()).map(ToOwned::to_owned);
+    let before = session_cookie(request, inside.has_tls()).map(ToOwned::to_owned);
     let begun = inside.ask(move |catalogue| {
         let (sessions, now) = (&console.sessions, Timestamp::now());
         // The session that the browser had before is over.
@@ -195,9 +235,8 @@ async fn begin(
     let cookie = begun
         .await
         .map_err(|problem| PageFailure::problem_of(request, problem))?;
-    let mut response = see_other(next);
-    set_cookie(request, &mut response, &cookie, "");
-    Ok(response)
+    set_cookie(&mut page, COOKIE, &cookie, is_secure, STRICT);
+    Ok(page)
 }
 
 /// The page came over TLS, be it from this server or from a proxy before it.
@@ -210,13 +249,20 @@ fn is_secure(request: &HttpRequest) -> bool {
     shared(request).1.has_tls() || origin.starts_with(b"https://")
 }
 
-fn set_cookie(request: &HttpRequest, response: &mut HttpResponse, value: &str, more: &str) {
-    let (name, secure) = if is_secure(request) {
-        (SECURE, "; Secure")
+/// Sets a cookie that no script reads.
+pub(super) fn set_cookie(
+    response: &mut HttpResponse,
+    name: &str,
+    value: &str,
+    is_secure: bool,
+    attributes: &str,
+) {
+    let (of, secure) = if is_secure {
+        (OF_HOST, "; Secure")
     } else {
-        (PLAIN, "")
+        ("", "")
     };
-    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
+    let cookie = format!("{of}{name}={value}; Path=/; HttpOnly{attributes}{secure}");
     if let Ok(cookie) = cookie.try_into() {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
@@ -230,7 +276,14 @@ async fn sign_out(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
             .await?;
     }
     let mut response = see_other("/console/sign-in");
-    set_cookie(visitor.request(), &mut response, "", "; Max-Age=0");
+    let attributes = format!("{STRICT}; Max-Age=0");
+    set_cookie(
+        &mut response,
+        COOKIE,
+        "",
+        is_secure(visitor.request()),
+        &attributes,
+    );
     Ok(response)
 }
 

@@ -234,6 +234,7 @@ fn concern(language: Language, concern: FindingCode) -> String {
         FindingCode::NodeNearlyFull => language.c_concern_node_nearly_full(),
         FindingCode::MissingCatalogue => language.c_concern_missing_catalogue(),
         FindingCode::ExpiringCertificate => language.c_concern_expiring_certificate(),
+        FindingCode::UnreachableProvider => language.c_concern_unreachable_provider(),
     }
 }
 

@@ -342,7 +342,8 @@ async fn signed_in(
 ) -> Result<Who, PageFailure> {
     let failed = |problem: Box<api::Problem>| PageFailure::problem_of(request, problem);
     let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
-    let Some(cookie) = sign_in::cookie(request, inside.has_tls()).map(ToOwned::to_owned) else {
+    let Some(cookie) = sign_in::session_cookie(request, inside.has_tls()).map(ToOwned::to_owned)
+    else {
         return Err(PageFailure::sign_in(request, false));
     };
     let all = console.clone();
@@ -358,6 +359,12 @@ async fn signed_in(
         Insider::Anyone => return Err(PageFailure::sign_in(request, false)),
         Insider::Key(id) => id,
     };
+    if let Some(key) = inside.key(id).map_err(failed)? {
+        return Ok(Who::Key(key, session));
+    }
+    // Another server may have made or renewed it just now.
+    let learned = inside.ask(|catalogue| catalogue.keys().learn());
+    learned.await.map_err(failed)?;
     if let Some(key) = inside.key(id).map_err(failed)? {
         return Ok(Who::Key(key, session));
     }
@@ -472,7 +479,7 @@ pub(super) fn with(path: &str, parameters: &[(&str, &str)]) -> String {
 }
 
 /// A value of a query or a segment of a path.
-fn encoded(value: &str) -> String {
+pub(super) fn encoded(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
 }
 

@@ -302,6 +302,7 @@ mod tests {
             fetches: Permits::new("downloads", 1, 1),
             links: super::super::shared::limit(),
             check_urls: CheckUrls::None,
+            oidc: None,
             turns: Turns::new(1, 1).unwrap(),
             history: Recorder::default(),
         }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 pub(crate) use super::access::{ClientLimit, is_from_own_page, is_here};
+use super::oidc::Oidc;
 use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 pub(crate) use super::requests::of_address;
@@ -171,6 +172,11 @@ impl Inside {
     /// The key with this id, while it is valid.
     pub(crate) fn key(&self, id: &str) -> Result<Option<Arc<Key>>, Box<api::Problem>> {
         self.state.catalogue.keys().valid(id).map_err(told)
+    }
+
+    /// The identity provider with which people sign in, if there is one.
+    pub(crate) fn oidc(&self) -> Option<&Arc<Oidc>> {
+        self.state.oidc.as_ref()
     }
 
     /// The key of a secret, or why there is none.

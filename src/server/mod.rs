@@ -31,6 +31,7 @@ pub(crate) mod inside;
 mod me;
 mod memory;
 mod metrics;
+pub(crate) mod oidc;
 mod openapi;
 mod operations;
 mod outside;
@@ -59,6 +60,7 @@ use std::future::pending;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,6 +80,7 @@ use self::connections::Connections;
 use self::health::Health;
 use self::inside::Inside;
 use self::memory::Memory;
+use self::oidc::Oidc;
 use self::permits::Permits;
 use self::request::{body, conditions, forms, lines, once, parameters};
 use self::settings::CheckUrls;
@@ -144,6 +147,14 @@ pub enum ServerError {
     /// TLS cannot be set up.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+    /// The secret for the identity provider cannot be read.
+    #[error("oidc.client-secret: {}: {why}", file.display())]
+    ClientSecret {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// Another I/O error.
     #[error("the server failed: {0}")]
     Io(#[from] io::Error),
@@ -187,6 +198,8 @@ struct ServerState {
     /// How often each link to a filed check may be followed.
     links: access::ClientLimit,
     check_urls: CheckUrls,
+    /// With which people sign in, beside keys.
+    oidc: Option<Arc<Oidc>>,
     turns: Turns,
     history: Recorder,
 }
@@ -292,6 +305,7 @@ impl Server {
             fetches: fetch::permits(),
             links: shared::limit(),
             check_urls: settings.check_urls,
+            oidc: Oidc::new(&settings.oidc)?,
             turns: Turns::new(settings.concurrent, settings.queue)?,
             history: Recorder::default(),
         });

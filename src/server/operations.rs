@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
-use lapidary_catalogue::api::{History, Period};
+use lapidary_catalogue::api::{Finding, History, Period};
 use lapidary_catalogue::{CatalogueError, Editor, OnceRequest, Terms};
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
 use lapidary_store::Condition;
@@ -175,6 +175,10 @@ impl Host for ServerState {
 
     fn certificate_until(&self) -> Option<Timestamp> {
         self.tls.as_ref().map(|tls| tls.until())
+    }
+
+    fn sign_in_fault(&self) -> Option<Finding> {
+        self.oidc.as_ref()?.fault()
     }
 
     fn history(&self, of: Period) -> History {

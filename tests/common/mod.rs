@@ -5,11 +5,13 @@ pub mod client;
 pub mod cluster;
 pub mod hook;
 pub mod network;
+pub mod provider;
 pub mod watched;
 mod words;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -154,6 +156,14 @@ pub fn without_secret(data: &Path) {
     let recipes = [Recipe::hardened(), Recipe::released()];
     let editor = catalogue.by(Actor::Local);
     editor.recipes().ensure(&recipes).expect("recipes");
+}
+
+/// A port that nobody listens on. Programs that choose one themselves are better.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port")
+        .port()
 }
 
 /// Creates a key and returns its secret.

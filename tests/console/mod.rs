@@ -10,6 +10,7 @@ mod evidence;
 mod hostile;
 mod look;
 mod module;
+mod oidc;
 mod protocol;
 mod queue;
 mod report;

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::Harvest;
-use crate::common::{Folder, prose, run};
+use crate::common::{Folder, free_port, prose, run};
 
 /// A program that runs until dropped.
 struct Program(Child);
@@ -31,14 +31,6 @@ fn skipped(why: &str) {
 
 fn is_required() -> bool {
     std::env::var_os("LAPIDARY_REQUIRE").is_some()
-}
-
-/// A port that nobody listens on. Programs that choose one themselves are better.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a port")
-        .port()
 }
 
 fn answers(port: u16) {

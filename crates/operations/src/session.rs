@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use lapidary_catalogue::api::{History, Period};
+use lapidary_catalogue::api::{Finding, History, Period};
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms};
 use lapidary_store::{Actor, Library, Table, tag_of};
 
@@ -96,6 +96,11 @@ pub trait Host: Send + Sync {
 
     /// When its TLS certificate expires, if it has one.
     fn certificate_until(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// Why people cannot sign in with their identity provider, if they cannot.
+    fn sign_in_fault(&self) -> Option<Finding> {
         None
     }
 

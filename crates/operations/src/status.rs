@@ -174,6 +174,7 @@ impl Operation for Diagnose {
         let mut findings = diagnose(session, session.host.min_free())?;
         let until = session.host.certificate_until();
         findings.extend(until.and_then(|until| of_certificate(until, Timestamp::now())));
+        findings.extend(session.host.sign_in_fault());
         Ok(Findings { findings })
     }
 }

@@ -44,7 +44,7 @@ const SAMPLE: &str = "\
 ";
 
 /// Values in the sample that are not defaults. The first two are in force.
-const EXAMPLES: [(&str, &str); 21] = [
+const EXAMPLES: [(&str, &str); 29] = [
     ("data", r#""/var/lib/lapidary/catalogue""#),
     ("log-format", r#""json""#),
     (
@@ -64,6 +64,17 @@ const EXAMPLES: [(&str, &str); 21] = [
     ("keyless-rate", r#""5/s""#),
     ("client-recipe", r#""released""#),
     ("backups", r#""/var/lib/lapidary/backups""#),
+    ("issuer", r#""https://login.example.org/realms/staff""#),
+    ("client-id", r#""lapidary""#),
+    ("client-secret", r#""/etc/lapidary/oidc-secret""#),
+    ("public-url", r#""https://lapidary.example.org""#),
+    ("scopes", r#"["email", "profile"]"#),
+    (
+        "groups",
+        r#"["staff: check", "editors: texts in fiction, poetry", "it: admin"]"#,
+    ),
+    ("rate", r#""600/min""#),
+    ("quota", r#""10000/day""#),
     ("min-common", "3"),
     ("min-share", "0.0"),
     ("common-cap", "10000"),
@@ -215,6 +226,11 @@ fn add_heading(page: &mut String, heading: Option<&str>) {
             "Limits on files",
             "The table `[limits]`; flags and variables are `--limit-input`, `LAPIDARY_LIMIT_INPUT` and so on. See [formats](formats.md#limits).\n\n",
         ),
+        Some("Sign-in with OpenID Connect") => (
+            "Sign-in with OpenID Connect",
+            "The table `[oidc]`; flags and variables are `--oidc-issuer`, `LAPIDARY_OIDC_ISSUER` and so on. See the [administrator's \
+             guide](../guides/administrator.md#let-people-sign-in).\n\n",
+        ),
         Some(heading) => (
             heading,
             "The table `[rule]`; there are no variables. Each recipe has its own defaults; a value overrides them all. See \
@@ -231,11 +247,15 @@ fn add_heading(page: &mut String, heading: Option<&str>) {
 /// The table of the file that a setting is in, and its key there.
 fn key_of(setting: &Arg) -> (&'static str, &str) {
     let flag = setting.get_long().expect("a flag");
-    match (setting.get_help_heading(), flag.strip_prefix("limit-")) {
-        (Some(_), Some(limit)) => ("limits", limit),
-        (Some(_), None) => ("rule", flag),
-        (None, _) => ("", flag),
+    if setting.get_help_heading().is_none() {
+        return ("", flag);
     }
+    for (table, prefix) in [("limits", "limit-"), ("oidc", "oidc-")] {
+        if let Some(key) = flag.strip_prefix(prefix) {
+            return (table, key);
+        }
+    }
+    ("rule", flag)
 }
 
 /// The help of an argument in one line, and its default. If that is not a plain value, the help names it.

@@ -3,6 +3,7 @@
 
 mod limits;
 mod listen;
+mod oidc;
 mod rule;
 mod size;
 
@@ -22,6 +23,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::limits::LimitArguments;
 pub use self::listen::{Listen, SocketAddress};
+pub use self::oidc::OidcArguments;
+pub(super) use self::oidc::is_safe;
 pub use self::rule::RuleArguments;
 pub use self::size::Size;
 use super::proxies::ProxyNetwork;
@@ -205,6 +208,9 @@ pub struct Settings {
     /// Limits on files.
     #[command(flatten)]
     pub limits: LimitArguments,
+    /// Sign-in with an identity provider.
+    #[command(flatten)]
+    pub oidc: OidcArguments,
     /// The rule that defines a match.
     #[command(flatten)]
     pub rule: RuleArguments,
@@ -318,6 +324,10 @@ impl Settings {
         }
         if self.clamd_key.is_some() && self.clamd.is_none() {
             return Err("'clamd-key' needs 'clamd', the address that it is for".to_owned());
+        }
+        self.oidc.verify()?;
+        if self.oidc.issuer.is_some() && self.no_console {
+            return Err("'oidc' is for the console, which 'no-console' turns off".to_owned());
         }
         if !self.rule.is_possible() {
             return Err("'min-share' is a number from 0 to 1".to_owned());

@@ -69,6 +69,8 @@ pub enum FindingCode {
     MissingCatalogue,
     /// The TLS certificate has expired, or does soon.
     ExpiringCertificate,
+    /// The identity provider cannot be used.
+    UnreachableProvider,
 }
 
 /// Something unhealthy.
