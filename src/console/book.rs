@@ -286,8 +286,8 @@ async fn change(
     let book: &[&str] = &[&library, &id];
     if asked.remove {
         visitor.call::<DeleteBook>(book, ()).await?;
-        let library = [("library", library.as_str())];
-        return Ok(see_other(&with("/console/catalogue", &library)));
+        // Its library may have no other book, and then no page.
+        return Ok(see_other("/console/catalogue"));
     }
     let amendment = match sent.what.as_str() {
         what @ ("disable" | "enable") => Amendment {
