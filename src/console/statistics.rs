@@ -87,10 +87,12 @@ fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
             @if days.is_empty() {
                 p class="quiet" { (language.c_no_checks()) }
             } @else {
-                dl class="facts" {
-                    @for (label, count) in totals(language, &days) { dt { (label) } dd { (language.number(count)) } }
+                div class="two" {
+                    dl class="facts" {
+                        @for (label, count) in totals(language, &days) { dt { (label) } dd { (language.number(count)) } }
+                    }
+                    (bars(&language.c_checks_by_day(), &bars_of(language, checks), |most| language.number(most)))
                 }
-                (bars(&language.c_checks_by_day(), &bars_of(language, checks), |most| language.number(most)))
                 (counted(language, language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks))))
                 (counted(language, language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks))))
             }
