@@ -466,7 +466,7 @@ fn an_export_that_cannot_be_written_says_so() {
     std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
     let failed = run("export --data {} {}", &[folder.data(), full]).expect(3);
     assert!(
-        failed.err.contains("the export cannot be written"),
+        failed.err.contains("cannot write the output"),
         "{}",
         failed.err
     );
@@ -474,7 +474,7 @@ fn an_export_that_cannot_be_written_says_so() {
 
 /// Codes of jobs and commands, which tell only their words.
 const IN_WORDS: [(&str, &str); 4] = [
-    ("export_failed", "the export cannot be written"),
+    ("export_failed", "cannot write the output"),
     ("not_recut", "cannot get gems of recipe"),
     ("source_runs", "is being run"),
     ("source_unreachable", "addresses are left"),

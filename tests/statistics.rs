@@ -132,7 +132,9 @@ fn servers_that_share_a_store_count_together() {
         json!([{ "actor": "key:boss", "checks": both }]),
         json!([{ "library": "l", "checks": both }]),
     ];
-    clients.iter().for_each(|client| until(client, &expected));
+    for client in &clients {
+        until(client, &expected);
+    }
 }
 
 /// Without keys, everybody may see the page.

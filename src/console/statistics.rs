@@ -93,8 +93,8 @@ fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
                     }
                     (bars(&language.c_checks_by_day(), &bars_of(language, checks), |most| language.number(most)))
                 }
-                (counted(language, language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks))))
-                (counted(language, language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks))))
+                (counted(language, &language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks))))
+                (counted(language, &language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks))))
             }
         }
     }
@@ -154,12 +154,12 @@ fn bars_of(language: Language, checks: &CheckStatistics) -> Vec<Bar> {
 /// A table of checks by what is in its first column.
 fn counted<'a>(
     language: Language,
-    head: String,
+    head: &str,
     all: impl Iterator<Item = (&'a String, &'a Counts)>,
 ) -> Markup {
     let mut all: Vec<_> = all.collect();
     all.sort_by_key(|(_, counts)| Reverse(counts.values().sum::<u64>()));
-    let heads = [head.clone(), language.c_checks()];
+    let heads = [head.to_owned(), language.c_checks()];
     let heads: Vec<String> = heads
         .into_iter()
         .chain(groups(language).map(|(name, _)| name))
@@ -172,7 +172,7 @@ fn counted<'a>(
             }
         }
     };
-    table(&head, &heads, &rows)
+    table(head, &heads, &rows)
 }
 
 fn terms_of_statistics(language: Language) -> Markup {

@@ -186,9 +186,7 @@ impl ServerState {
         if let Err(error) = self.access.note_usage(&self.catalogue) {
             tracing::error!("cannot save the keys' quota usage: {error}");
         }
-        if let Err(error) = self.catalogue.check_history().write() {
-            tracing::error!("cannot save the numbers of checks: {error}");
-        }
+        write_check_counts(&self.catalogue);
         hold_reserve(&self.catalogue);
         if let Err(error) = self.catalogue.keys().write_revocations() {
             tracing::warn!(
@@ -222,6 +220,12 @@ pub(super) async fn watch(state: Data<ServerState>) {
         let state = state.clone();
         // A panic in a check has been logged; the last result then becomes stale.
         let _ = rt::task::spawn_blocking(move || state.look()).await;
+    }
+}
+
+fn write_check_counts(catalogue: &Catalogue) {
+    if let Err(error) = catalogue.check_history().write() {
+        tracing::error!("cannot save the numbers of checks: {error}");
     }
 }
 

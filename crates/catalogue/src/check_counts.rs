@@ -109,7 +109,7 @@ impl CheckCounts {
     }
 }
 
-/// How many checks there were ([`Catalogue::check_counts`]).
+/// How many checks there were ([`Catalogue::check_history`]).
 #[derive(Debug, Clone)]
 pub struct CheckHistory<C>(pub(super) C);
 
