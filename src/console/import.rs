@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use super::catalogue::{AddTarget, to_library};
 use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, main_button, problem_told, size, table, token_field};
-use super::visitor::{ApiCall, Visitor, path, with};
+use super::visitor::{ApiCall, Visitor, lines_of, path, with};
 use lapidary_catalogue::api::{FieldChange, ImportAnswer, RowOutcome};
 use lapidary_language::Language;
 use lapidary_report::{clean, rights_word};
@@ -94,10 +94,7 @@ async fn sent(
     );
     let call = ApiCall::new(Method::POST, &asked).passing(request, payload.into_inner());
     let answer = visitor.perform(call).await?;
-    let lines = answer.body.split(|byte| *byte == b'\n');
-    Ok(lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect())
+    Ok(lines_of(&answer.body))
 }
 
 async fn preview(

@@ -12,6 +12,7 @@ mod book;
 mod catalogue;
 mod check;
 mod decisions;
+mod duplicates;
 mod failure;
 mod first;
 mod import;
@@ -106,6 +107,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(shared::routes)
             .configure(check::routes)
             .configure(catalogue::routes)
+            .configure(duplicates::routes)
             .configure(import::routes)
             .configure(book::routes)
             .configure(decisions::routes)

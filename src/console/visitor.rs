@@ -478,6 +478,14 @@ pub(super) fn with(path: &str, parameters: &[(&str, &str)]) -> String {
     })
 }
 
+/// The lines of an answer in JSON Lines.
+pub(super) fn lines_of<T: DeserializeOwned>(body: &[u8]) -> Vec<T> {
+    let lines = body.split(|byte| *byte == b'\n');
+    lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect()
+}
+
 /// A value of a query or a segment of a path.
 pub(super) fn encoded(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
