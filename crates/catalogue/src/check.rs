@@ -395,6 +395,7 @@ fn probes_of_book(
 }
 
 /// Today, in UTC.
-pub(super) fn today() -> Date {
+#[must_use]
+pub fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }

@@ -19,9 +19,13 @@ use crate::api::{ActorChecks, CheckStatistics, DayChecks, LibraryChecks, Report}
 use lapidary_store::{Actor, Row, RowChange, Table};
 
 /// How many days are kept.
-pub const DAYS_OF_CHECKS: i64 = 400;
-/// The most different counts of a day that a process remembers: a few MB.
+const DAYS: i64 = 400;
+/// How many days are told unless more are asked for.
+const TOLD: i64 = 30;
+/// The most different counts of a day that a process remembers: a few MB. All others are counted together.
 const MOST: usize = 20_000;
+/// Who checks are counted for that are counted together.
+const OTHERS: &str = "others";
 /// How many rows are read at once.
 const PAGE: usize = 500;
 
@@ -48,6 +52,8 @@ struct CountedDay {
 pub(super) struct CheckCounts {
     process: Uuid,
     days: Mutex<BTreeMap<Date, CountedDay>>,
+    /// Held while rows are written; the day on which old ones were deleted last.
+    writing: Mutex<Option<Date>>,
 }
 
 impl Default for CheckCounts {
@@ -55,6 +61,7 @@ impl Default for CheckCounts {
         Self {
             process: Uuid::new_v4(),
             days: Mutex::default(),
+            writing: Mutex::default(),
         }
     }
 }
@@ -66,17 +73,19 @@ impl CheckCounts {
             .decided_by
             .as_ref()
             .filter(|_| report.verdict.forbids());
-        let kind = CountedAs {
+        let mut kind = CountedAs {
             actor: actor.to_string(),
             library: library.map(ToString::to_string),
             verdict: verdict.to_owned(),
         };
         let mut days = self.days();
         let day = days.entry(today()).or_default();
-        if day.counts.len() < MOST || day.counts.contains_key(&kind) {
-            *day.counts.entry(kind).or_default() += 1;
-            day.has_more = true;
+        if day.counts.len() >= MOST && !day.counts.contains_key(&kind) {
+            OTHERS.clone_into(&mut kind.actor);
+            kind.library = None;
         }
+        *day.counts.entry(kind).or_default() += 1;
+        day.has_more = true;
     }
 
     fn days(&self) -> MutexGuard<'_, BTreeMap<Date, CountedDay>> {
@@ -120,21 +129,29 @@ impl<C: Deref<Target = Catalogue>> CheckHistory<C> {
     /// Those of the store. Nothing is lost: it is written the next time.
     pub fn write(&self) -> Result<(), CatalogueError> {
         let counted = &self.0.check_counts;
+        let mut cleared = counted
+            .writing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let days = counted.unwritten();
         if days.is_empty() {
             return Ok(());
         }
-        let mut changes = self.outdated()?;
+        let mut changes = Vec::new();
+        if *cleared != Some(today()) {
+            changes = self.outdated()?;
+        }
         let rows = days.iter();
         changes.extend(rows.map(|(day, row)| put(Table::CheckCounts, counted.key(*day), row)));
         self.0.store.apply(&Actor::Local, &changes, &[])?;
         counted.wrote(&days);
+        *cleared = Some(today());
         Ok(())
     }
 
     /// Deletes some of the oldest rows.
     fn outdated(&self) -> Result<Vec<RowChange>, CatalogueError> {
-        let first = today().saturating_sub(DAYS_OF_CHECKS.days()).to_string();
+        let first = today().saturating_sub(DAYS.days()).to_string();
         let oldest = self.0.page_of(Table::CheckCounts, b"", None, PAGE)?;
         let outdated = oldest
             .into_iter()
@@ -144,11 +161,18 @@ impl<C: Deref<Target = Catalogue>> CheckHistory<C> {
             .collect())
     }
 
-    /// The checks of these days.
+    /// The checks from one day to another, by default of the last 30 days; at most of the 400 before the last one.
     ///
     /// # Errors
     /// Those of the store.
-    pub fn between(&self, since: Date, until: Date) -> Result<CheckStatistics, CatalogueError> {
+    pub fn between(
+        &self,
+        since: Option<Date>,
+        until: Option<Date>,
+    ) -> Result<CheckStatistics, CatalogueError> {
+        let until = until.unwrap_or_else(today);
+        let since = since.unwrap_or_else(|| until.saturating_sub((TOLD - 1).days()));
+        let since = since.max(until.saturating_sub(DAYS.days()));
         let mut sums = CheckTotals::default();
         let counted = &self.0.check_counts;
         let own: Vec<(Date, Counts)> = counted
@@ -229,5 +253,67 @@ impl CheckTotals {
                 .map(|(library, checks)| LibraryChecks { library, checks })
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CheckOptions, Query};
+
+    #[test]
+    fn too_many_different_counts_are_counted_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        let report = catalogue
+            .checks()
+            .report(&Query::text("short".to_owned()), &CheckOptions::default())
+            .expect("a report");
+        let counted = CheckCounts::default();
+        for number in 0..MOST + 3 {
+            counted.note(&Actor::Key(number.to_string()), "unknown", &report);
+        }
+        let days = counted.days();
+        let counts = days.values().flat_map(|day| &day.counts);
+        let (mut all, mut others) = (0, 0);
+        for (kind, checks) in counts {
+            all += checks;
+            others += checks * u64::from(kind.actor == OTHERS);
+        }
+        assert_eq!(all, MOST as u64 + 3);
+        // Unless midnight was among them.
+        assert!(others == 3 || days.len() == 2);
+    }
+
+    #[test]
+    fn what_is_too_old_is_deleted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        let of_days = [-DAYS - 1, -DAYS + 1].map(|days| today().saturating_add(days.days()));
+        let rows = of_days.map(|day| {
+            let kind = CountedAs {
+                actor: "local".to_owned(),
+                library: None,
+                verdict: "free".to_owned(),
+            };
+            let row = [(kind, 7)];
+            put(Table::CheckCounts, format!("{day}0123456789abcdef"), &row)
+        });
+        let editor = catalogue.by(Actor::Local);
+        editor.apply_rows(&rows).expect("a store");
+        catalogue
+            .checks()
+            .report(&Query::text("short".to_owned()), &CheckOptions::default())
+            .expect("a report");
+        let history = catalogue.check_history();
+        history.write().expect("a store");
+        let told = history.between(Some(of_days[0]), None).expect("a store");
+        assert_eq!(told.days.len(), 2, "{told:?}");
+        assert_eq!(
+            (told.days[0].day, told.days[0].checks["free"]),
+            (of_days[1], 7)
+        );
+        let kept = catalogue.page_of(Table::CheckCounts, b"", None, 9);
+        assert_eq!(kept.expect("a store").len(), 2);
     }
 }

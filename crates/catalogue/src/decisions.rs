@@ -807,10 +807,9 @@ fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
 fn libraries_of(filed: &Filed) -> BTreeSet<&str> {
     let matches = filed.report.matches.iter();
     let shown = matches.filter(|found| {
-        matches!(
-            found.informational,
-            None | Some(InformationalReason::TooLittle)
-        )
+        found
+            .informational
+            .is_none_or(InformationalReason::is_of_policy)
     });
     let hidden = filed.other_libraries.iter().map(String::as_str);
     shown

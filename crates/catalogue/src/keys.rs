@@ -442,18 +442,8 @@ impl Keys<Editor<'_>> {
             issuer: members.issuer.clone(),
             groups,
         };
-        let key = Key {
-            id,
-            name,
-            role: None,
-            permissions: BTreeSet::new(),
-            libraries: BTreeSet::new(),
-            must_gate: None,
-            rate: None,
-            quota: None,
-            expires_at: Some(person.until),
-            created_at: before.map_or_else(Timestamp::now, |before| before.key.created_at),
-        };
+        let created_at = before.map_or_else(Timestamp::now, |before| before.key.created_at);
+        let key = person.key(id, name, created_at);
         let key = members.applied(&membership, &key);
         let action = Action::SignedIn {
             name: key.name.clone(),

@@ -184,6 +184,22 @@ impl Person {
         let mut named = named.filter(|name| is_key_name(name));
         named.next().unwrap_or_else(|| format!("{PERSON}{id}"))
     }
+
+    /// The person's key, before anything is permitted by the groups.
+    pub(super) fn key(&self, id: String, name: String, created_at: Timestamp) -> Key {
+        Key {
+            id,
+            name,
+            role: None,
+            permissions: BTreeSet::new(),
+            libraries: BTreeSet::new(),
+            must_gate: None,
+            rate: None,
+            quota: None,
+            expires_at: Some(self.until),
+            created_at,
+        }
+    }
 }
 
 /// The membership of a person, as stored with the key.

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, mem};
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use rayon::prelude::*;
 use url::Url;
 
@@ -16,7 +15,7 @@ use super::walk::is_guess;
 use super::web::{Download, Validators};
 use super::{Entry, HarvestError, Reason, Source, SourceKind};
 use lapidary_catalogue::api::{AddOutcome, Added, SourceError};
-use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry};
+use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry, today};
 use lapidary_common::description::Description;
 use lapidary_common::error::Classified as _;
 use lapidary_extract::{Book, ExtractError, Extracted, File};
@@ -489,8 +488,7 @@ impl BookChanges<'_, '_> {
             format!("gone from the source {} on ", self.0.name),
         );
         if disabled {
-            let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-            editor.books().lose(&key, &format!("{lost}{today}"))?;
+            editor.books().lose(&key, &format!("{lost}{}", today()))?;
         } else {
             editor.books().restore(&key, &lost)?;
         }

@@ -52,8 +52,8 @@ pub struct FindQuery {
 impl Input for FindQuery {
     fn sent_as() -> SentAs {
         SentAs::query::<Self>(
-            "q, identifier, title or author, rights, language or state, and library, cursor (the 'next_cursor' of the previous page) and limit (a \
-             number)",
+            "q, identifier, title or author, rights, language or state, and library, cursor (the 'next_cursor' of \
+             the previous page) and limit (a number)",
         )
     }
 }
@@ -68,9 +68,10 @@ impl Operation for FindBooks {
             "Find books by title, author, identifier, rights or state, one page at a time",
         )
         .about(
-            "A condition besides `library` is required, and a book must meet all that are given. An ingest key finds books of its libraries, an admin key of all. Books are ordered by \
-             library, oldest first, and then in the order in which they were added. The work for a page is bounded: it \
-             may have fewer books, or none, although more pages follow.",
+            "A condition besides `library` is required, and a book must meet all that are given. An ingest key finds \
+             books of its libraries, an admin key of all. Books are ordered by library, oldest first, and then in the \
+             order in which they were added. The work for a page is bounded: it may have fewer books, or none, although \
+             more pages follow.",
         )
         .answers(&[(200, "A page of books")]);
 

@@ -2,14 +2,13 @@
 
 use std::cmp::Ordering;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
 use lapidary_catalogue::api::FindingCode::ExpiringCertificate;
 use lapidary_catalogue::api::{
     CheckStatistics, Finding, Findings, History, Period, RecipeList, RecipeStats, Stats,
 };
-use lapidary_catalogue::{DAYS_OF_CHECKS, SOON, diagnose};
+use lapidary_catalogue::{SOON, diagnose};
 use lapidary_common::error::ErrorCode;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
@@ -148,13 +147,7 @@ impl Operation for ShowCheckStatistics {
         (): (),
         query: DaysQuery,
     ) -> Result<CheckStatistics, OperationError> {
-        let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-        let until = query.until.unwrap_or(today);
-        let since = query
-            .since
-            .unwrap_or_else(|| until.saturating_sub(29.days()));
-        let kept = until.saturating_sub(DAYS_OF_CHECKS.days());
-        Ok(session.check_history().between(since.max(kept), until)?)
+        Ok(session.check_history().between(query.since, query.until)?)
     }
 }
 

@@ -112,6 +112,14 @@ pub enum InformationalReason {
     TooLittle,
 }
 
+impl InformationalReason {
+    /// Whether a policy says so: under another one, the match would count.
+    #[must_use]
+    pub fn is_of_policy(self) -> bool {
+        self == Self::TooLittle
+    }
+}
+
 /// A book that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
@@ -504,9 +512,10 @@ impl Ranked {
     /// The libraries of the matches that count for whoever asked. A policy of their own hides none.
     #[must_use]
     pub fn libraries(&self) -> BTreeSet<Library> {
-        let counts =
-            |found: &&Judged| matches!(found.informs, None | Some(InformationalReason::TooLittle));
-        let counting = self.matches.iter().filter(counts);
+        let counting = self
+            .matches
+            .iter()
+            .filter(|found| found.informs.is_none_or(InformationalReason::is_of_policy));
         counting.map(|found| found.key.library.clone()).collect()
     }
 
