@@ -1,12 +1,9 @@
 //! What people read when something is wrong, on the command line and over HTTP.
 
-use std::fs;
-use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
 use crate::common::{Folder, Server, prose, run};
-use lapidary_common::error::{ErrorCode, ErrorKind};
 use serde_json::Value;
 use ureq::Agent;
 
@@ -470,43 +467,4 @@ fn an_export_that_cannot_be_written_says_so() {
         "{}",
         failed.err
     );
-}
-
-/// Codes of jobs and commands, which tell only their words.
-const IN_WORDS: [(&str, &str); 4] = [
-    ("export_failed", "cannot write the output"),
-    ("not_recut", "cannot get gems of recipe"),
-    ("source_runs", "is being run"),
-    ("source_unreachable", "addresses are left"),
-];
-/// What takes a fault of the disk or a signal at the right moment (tests of `src/server/health.rs`), and two recipes whose
-/// digests are the same.
-const INSIDE: [&str; 4] = ["read_only", "recipe_differs", "stopping", "store_silent"];
-
-/// So that none is forgotten. It does not show that the test makes it happen.
-#[test]
-fn each_code_is_named_in_a_test() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let sources: String = walkdir::WalkDir::new(folder)
-        .into_iter()
-        .filter_map(|entry| Some(entry.ok()?.into_path()))
-        .filter(|path| path.extension().is_some_and(|kind| kind == "rs"))
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .collect();
-    let of_commands =
-        |code: &ErrorCode| matches!(code.kind(), ErrorKind::Folder | ErrorKind::InUse);
-    let codes = ErrorCode::ALL.iter().filter(|code| !of_commands(code));
-    for code in codes.map(|code| code.as_str()) {
-        let words = IN_WORDS.iter().find(|(of, _)| *of == code);
-        let needle = words.map_or_else(|| format!("\"{code}\""), |(_, words)| words.to_string());
-        // Words stand above, too.
-        let expected = 1 + usize::from(words.is_some());
-        let count = sources.matches(&needle).count();
-        let is_expected = if INSIDE.contains(&code) {
-            count == 1
-        } else {
-            count >= expected
-        };
-        assert!(is_expected, "{code} is named {count} times");
-    }
 }

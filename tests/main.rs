@@ -13,6 +13,7 @@ mod check;
 mod clamd;
 mod cli;
 mod cluster;
+mod codes;
 mod console;
 mod copy;
 mod corpus;
