@@ -304,6 +304,18 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             [401, 403, 403, 403, 200],
         ),
         (
+            "GET",
+            "/v1/libraries/mine/trust",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "GET",
+            "/v1/libraries/mine/policy",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
             "PUT",
             "/v1/libraries/mine/trust",
             json!({ "trusted": true }),

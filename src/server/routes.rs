@@ -24,7 +24,9 @@ use lapidary_operations::jobs::{
     CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
 };
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
-use lapidary_operations::libraries::{ListBooks, ListLibraries, SetPolicy, TrustLibrary};
+use lapidary_operations::libraries::{
+    ListBooks, ListLibraries, SetPolicy, ShowPolicy, ShowTrust, TrustLibrary,
+};
 use lapidary_operations::links::{
     DeleteReportLink, ListReportLinks, MakeReportLink, ShowReportLink,
 };
@@ -122,7 +124,9 @@ fn of_libraries() -> Vec<Call> {
     vec![
         Call::of::<ListLibraries>(),
         Call::of::<ListBooks>(),
+        Call::of::<ShowTrust>(),
         Call::of::<TrustLibrary>(),
+        Call::of::<ShowPolicy>(),
         Call::of::<SetPolicy>(),
         Call::of::<FindBooks>(),
     ]

@@ -400,3 +400,42 @@ fn a_key_is_rotated_and_revoked_only_in_the_version_that_is_known() {
     assert_eq!(revoked.status, 204);
     assert_eq!(call("GET", "/v1/keys/shop", any, "").status, 404);
 }
+
+#[test]
+fn what_is_said_of_a_library_is_changed_only_in_the_version_that_is_known() {
+    let server = Running::start();
+    let version = |path: &str| {
+        let answer = server.get(path);
+        let tag = answer
+            .head
+            .lines()
+            .find_map(|line| line.strip_prefix("etag: "));
+        (tag.expect("an ETag").to_owned(), answer.expect(200))
+    };
+    let put = |path: &str, condition: &str, body: &Value| {
+        let headers = [("Content-Type", JSON), ("If-Match", condition)];
+        server.send("PUT", path, &headers, body.to_string().as_bytes())
+    };
+    let table = [
+        (
+            "/v1/libraries/house/trust",
+            json!({ "trusted": true }),
+            json!({ "trusted": false }),
+        ),
+        (
+            "/v1/libraries/house/policy",
+            json!({}),
+            json!({ "min_covered": 0.2 }),
+        ),
+    ];
+    for (path, usual, other) in table {
+        let (before, said) = version(path);
+        assert_has(&said, usual);
+        let answer = put(path, &before, &other);
+        let written = tag(&answer);
+        assert_has(&answer.expect(200), other.clone());
+        put(path, &before, &json!(said)).problem(412, "precondition_failed", path);
+        assert_has(&version(path).1, other);
+        put(path, &written, &json!(said)).expect(200);
+    }
+}

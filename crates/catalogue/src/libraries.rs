@@ -13,13 +13,17 @@ use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 
 use super::settings::put;
-use super::sharing::SETTINGS;
+use super::sharing::{SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{LibraryListing, Restriction};
 use lapidary_checking::{InformationalReason, Policy};
 use lapidary_store::{
     Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table,
+    tag_of,
 };
+
+/// The version of a library of which nothing was said.
+const UNSTATED: &str = "0";
 
 /// What an administrator said of a library, as stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -197,6 +201,26 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
         Ok((!self.statements()?.is_trusted(library)).then_some(Restriction::UntrustedLibrary))
     }
 
+    /// Whether a library is trusted.
+    pub fn is_trusted(&self, library: &Library) -> Result<bool, CatalogueError> {
+        Ok(self.statements()?.is_trusted(library))
+    }
+
+    /// The policy by which the books of a library decide.
+    pub fn policy(&self, library: &Library) -> Result<Policy, CatalogueError> {
+        Ok(self
+            .statements()?
+            .policy(library)
+            .cloned()
+            .unwrap_or_default())
+    }
+
+    /// The version of what was said of a library.
+    pub fn version(&self, library: &Library) -> Result<String, CatalogueError> {
+        let row = self.0.row(Table::Libraries, library.as_str().as_bytes())?;
+        Ok(row.as_deref().map_or_else(|| UNSTATED.to_owned(), tag_of))
+    }
+
     /// Returns every library that holds a book.
     pub fn list(&self) -> Result<Vec<LibraryListing>, CatalogueError> {
         self.listed(self.0.store.snapshot().libraries()?)
@@ -275,6 +299,7 @@ impl Libraries<Editor<'_>> {
     /// Says of a library whether it is trusted. Returns whether that changed.
     pub fn set_trust(&self, library: &Library, trusted: bool) -> Result<bool, CatalogueError> {
         let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
+        self.expects_version(library)?;
         let statements = self.read_statements()?;
         let was_stated = statements.trusted(library);
         if was_stated == Some(trusted) {
@@ -285,10 +310,26 @@ impl Libraries<Editor<'_>> {
             trusted,
         };
         let row = statements.row(library, |said| said.trusted = Some(trusted));
+        self.state(&turn, row, action)?;
+        Ok(was_stated.unwrap_or(true) != trusted)
+    }
+
+    /// Makes sure that what was said of a library is the version that the request is for.
+    fn expects_version(&self, library: &Library) -> Result<(), CatalogueError> {
+        let version = self.version(library)?;
+        self.0.expects(|| Some(version))
+    }
+
+    /// Writes what is said of a library.
+    fn state(&self, turn: &Turn<'_>, row: RowChange, action: Action) -> Result<(), CatalogueError> {
+        let version = row.value.as_deref().map(tag_of);
         let done = turn.apply(&self.0.actor, &[row], &[action]);
         self.forget();
         done?;
-        Ok(was_stated.unwrap_or(true) != trusted)
+        if let Some(version) = version {
+            self.0.wrote(|| version);
+        }
+        Ok(())
     }
 
     /// Sets the policy by which the books of a library decide; `None` for the usual one.
@@ -298,6 +339,7 @@ impl Libraries<Editor<'_>> {
         policy: Option<&Policy>,
     ) -> Result<(), CatalogueError> {
         let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
+        self.expects_version(library)?;
         let statements = self.read_statements()?;
         if statements.policy(library) == policy {
             return Ok(());
@@ -308,9 +350,7 @@ impl Libraries<Editor<'_>> {
             removed: policy.is_none(),
         };
         let row = statements.row(library, |said| said.policy = policy.cloned());
-        let done = turn.apply(&self.0.actor, &[row], &[action]);
-        self.forget();
-        Ok(done?)
+        self.state(&turn, row, action)
     }
 }
 

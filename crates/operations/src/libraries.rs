@@ -7,7 +7,9 @@ use lapidary_checking::Policy;
 use lapidary_store::{BookId, Library};
 use serde_json::json;
 
-use crate::{Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session};
+use crate::{
+    Endpoint, Input, Needs, Operation, OperationError, PageQuery, SentAs, Session, VersionOf,
+};
 
 /// Lists all libraries that have books.
 pub struct ListLibraries;
@@ -50,6 +52,33 @@ impl Operation for ListBooks {
     }
 }
 
+/// The version of what was said of a library.
+fn version(session: &Session<'_>, library: &Library) -> Result<Option<String>, OperationError> {
+    Ok(Some(session.libraries().version(library)?))
+}
+
+/// Shows whether a library is trusted.
+pub struct ShowTrust;
+
+impl Operation for ShowTrust {
+    type Path = Library;
+    type Input = ();
+    type Answer = LibraryTrust;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/trust", Needs::Admin)
+        .named("library_trust", "Show whether a library is trusted")
+        .answers(&[(200, "Whether it is trusted")]);
+
+    fn run(
+        session: &Session<'_>,
+        library: Library,
+        (): (),
+    ) -> Result<LibraryTrust, OperationError> {
+        let trusted = session.libraries().is_trusted(&library)?;
+        Ok(LibraryTrust { trusted })
+    }
+}
+
 /// Says whether a library is trusted.
 pub struct TrustLibrary;
 
@@ -63,6 +92,7 @@ impl Operation for TrustLibrary {
     type Path = Library;
     type Input = LibraryTrust;
     type Answer = LibraryTrust;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::put("/v1/libraries/{library}/trust", Needs::Admin)
         .named("trust_library", "Say whether a library is trusted")
         .about(
@@ -81,6 +111,26 @@ impl Operation for TrustLibrary {
     }
 }
 
+/// Shows the policy of a library.
+pub struct ShowPolicy;
+
+impl Operation for ShowPolicy {
+    type Path = Library;
+    type Input = ();
+    type Answer = Policy;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/policy", Needs::Admin)
+        .named(
+            "policy",
+            "Show from how much on a match with a book of a library decides",
+        )
+        .answers(&[(200, "The policy")]);
+
+    fn run(session: &Session<'_>, library: Library, (): ()) -> Result<Policy, OperationError> {
+        Ok(session.libraries().policy(&library)?)
+    }
+}
+
 /// Sets the policy of a library.
 pub struct SetPolicy;
 
@@ -94,6 +144,7 @@ impl Operation for SetPolicy {
     type Path = Library;
     type Input = Policy;
     type Answer = Policy;
+    const VERSION: Option<VersionOf<Self::Path>> = Some(version);
     const ENDPOINT: Endpoint = Endpoint::put("/v1/libraries/{library}/policy", Needs::Admin)
         .named("set_policy", "Set from how much on a match with a book of a library decides")
         .about(
