@@ -863,11 +863,7 @@ fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source
     );
     assert_eq!(
         attacker
-            .json(
-                "PATCH",
-                "/v1/sources/mine",
-                &json!({ "requests_per_second": 0.5 })
-            )
+            .json("PATCH", "/v1/sources/mine", &json!({ "rate": "30/min" }))
             .0,
         200
     );
@@ -944,14 +940,14 @@ fn no_key_reaches_further_through_a_source() {
             "credentials",
             json!("env:LAPIDARY_SOURCE_ONE"),
         ),
-        with(web("attacker"), "requests_per_second", json!(1000.0)),
+        with(web("attacker"), "rate", json!("1000/s")),
         with(web("attacker"), "max_urls", json!(100_001)),
         with(web("attacker"), "max_urls", json!(u64::MAX)),
         with(web("attacker"), "url", json!("/etc/passwd")),
         with(web("attacker"), "url", json!("file:///etc/passwd")),
         with(web("attacker"), "url", json!("-")),
         // These would stop the server, or keep it busy.
-        with(web("attacker"), "requests_per_second", json!(1e-300)),
+        with(web("attacker"), "rate", json!("1/day")),
         with(web("attacker"), "url_contains", json!(vec!["x"; 101])),
         with(web("attacker"), "url_contains", json!(["x".repeat(501)])),
         web("victim"),

@@ -43,7 +43,7 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
     others.books(0..BOOKS);
     others.set("/list.txt", others.list(0..BOOKS));
     let mut slow = listed(&others);
-    slow["requests_per_second"] = json!(25);
+    slow["rate"] = json!("25/s");
     put(&second, &slow);
     let asked = || others.asked.lock().expect("no panic").len();
     send(&second, "POST", "/v1/sources/it/run", &Value::Null);

@@ -81,7 +81,7 @@ fn servers_that_are_killed_go_on_where_they_were() {
         .zip(&sites)
     {
         let source = json!({ "kind": kind, "url": format!("{}/{address}", site.url), "library": kind, "rights": "free",
-                             "url_contains": ["book/"], "allow_private": true, "requests_per_second": 150 });
+                             "url_contains": ["book/"], "allow_private": true, "rate": "150/s" });
         assert_eq!(
             send(&server, "PUT", &format!("/v1/sources/{kind}"), &source).0,
             201

@@ -876,7 +876,7 @@ fn a_source_that_cannot_be_there_is_not_added() {
         (
             "opds",
             "http://x.y/".to_owned(),
-            "--allow-private --rate 0.001",
+            "--allow-private --rate 4/h",
             "at least one request in a minute",
         ),
         (

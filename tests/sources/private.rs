@@ -68,7 +68,7 @@ fn a_public_server_cannot_lead_to_a_private_one() {
     for site in &private {
         site.books(1..5);
     }
-    let of_internet = "--contact me@example.org --rate 1000";
+    let of_internet = "--contact me@example.org --rate 1000/s";
     for address in ["8.8.8.8", "[2001:4860:4860::8888]"] {
         let public = Site::at(address);
         set_list(&public, &private);

@@ -293,7 +293,7 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let mut slow = listed(&site);
-    (slow["interval_seconds"], slow["requests_per_second"]) = (json!(1), json!(40));
+    (slow["interval_seconds"], slow["rate"]) = (json!(1), json!("40/s"));
     put(&server, &slow);
     let asked = || site.asked.lock().expect("no panic").len();
     until("it runs", || {
@@ -330,7 +330,7 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     drop(server);
     let server = Server::start(&folder.data());
     // The next run begins when the first one is seen, not as soon as it ends.
-    (slow["interval_seconds"], slow["requests_per_second"]) = (json!(3_600), Value::Null);
+    (slow["interval_seconds"], slow["rate"]) = (json!(3_600), Value::Null);
     put(&server, &slow);
     let first = ended(&server, 1);
     assert_eq!(first["added"], 200, "{first}");
@@ -408,7 +408,7 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
     });
     for (number, site) in lists.iter().enumerate() {
         let source = json!({ "kind": "sitemap", "url": format!("{}/list.txt", site.url), "library": "lib", "rights": "free",
-                             "allow_private": true, "requests_per_second": 20, "interval_seconds": 86_400 });
+                             "allow_private": true, "rate": "20/s", "interval_seconds": 86_400 });
         assert_eq!(
             send(&server, "PUT", &format!("/v1/sources/s{number}"), &source).0,
             201

@@ -56,7 +56,7 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
             &admin,
             "PATCH",
             "/v1/sources/it",
-            &json!({ "requests_per_second": 1.0 })
+            &json!({ "rate": "1/s" })
         )
         .0,
         200
@@ -67,7 +67,7 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
         &theirs,
         "PATCH",
         "/v1/sources/it",
-        &json!({ "requests_per_second": 0.5 }),
+        &json!({ "rate": "30/min" }),
     );
     assert_eq!(
         (status, &answer["code"]),

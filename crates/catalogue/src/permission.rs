@@ -153,6 +153,30 @@ pub struct Rate {
     pub per: Unit,
 }
 
+impl Rate {
+    /// How many requests in a second.
+    #[must_use]
+    pub fn per_second(self) -> f64 {
+        f64::from(self.count) / f64::from(self.per.seconds())
+    }
+
+    /// So many requests in a second: a whole number in the shortest unit of time that has one, or else in a day.
+    #[must_use]
+    pub fn of_per_second(requests: f64) -> Self {
+        let in_unit = |per: Unit| requests * f64::from(per.seconds());
+        let is_whole = |per: &Unit| {
+            let count = in_unit(*per);
+            count >= 0.5 && (count - count.round()).abs() < 1e-6 * count
+        };
+        let mut units = Unit::ALL.into_iter().map(|(unit, ..)| unit);
+        let per = units.find(is_whole).unwrap_or(Unit::Day);
+        Self {
+            count: in_unit(per).round().max(1.0) as u32,
+            per,
+        }
+    }
+}
+
 /// The unit of time of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -223,8 +247,10 @@ mod tests {
 
     #[test]
     fn rates() {
-        for text in ["50/s", "600/min", "1000/h", "100000/day"] {
-            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
+        for text in ["50/s", "601/min", "1000/h", "100000/day"] {
+            let rate: Rate = text.parse().unwrap();
+            assert_eq!(rate.to_string(), text);
+            assert_eq!(Rate::of_per_second(rate.per_second()), rate);
         }
         for text in [
             "",

@@ -18,6 +18,7 @@ use super::kind::Page;
 use super::run::PAGE_BYTES;
 use super::{HarvestError, OnMissing, SourceKind};
 use lapidary_catalogue::api::{SourceDefinition, Unless};
+use lapidary_catalogue::permission::Rate;
 use lapidary_catalogue::{CatalogueError, Editor};
 use lapidary_extract::MainText;
 use lapidary_store::{Library, Rights, Validity};
@@ -331,7 +332,7 @@ impl Source {
             .rate
             .is_some_and(|rate| !(rate >= SLOWEST && rate.is_finite()))
         {
-            return Some("the rate must be at least one request in a minute: 0.0167".to_owned());
+            return Some("the rate must be at least one request in a minute: 1/min".to_owned());
         }
         if self.enough.is_some() && self.kind != SourceKind::Site {
             return Some("only of a site some new books can be enough".to_owned());
@@ -541,7 +542,7 @@ impl TryFrom<SourceDefinition> for Source {
             enough: definition.new_books_per_run,
             ignore_robots: definition.ignore_robots,
             credentials: definition.credentials.map(Credentials),
-            rate: definition.requests_per_second,
+            rate: definition.rate.map(Rate::per_second),
             most: definition.max_urls,
             every: definition
                 .interval_seconds
@@ -579,7 +580,7 @@ impl From<Source> for SourceDefinition {
             validity: source.validity,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),
-            requests_per_second: source.rate,
+            rate: source.rate.map(Rate::of_per_second),
             max_urls: source.most,
             interval_seconds: source.every.map(Every::seconds),
             text_selector: source.text.map(|text| text.to_string()),

@@ -14,6 +14,7 @@ use lapidary::server::settings::LimitArguments;
 use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceTest, Unless,
 };
+use lapidary_catalogue::permission::Rate;
 use lapidary_common::count::count;
 use lapidary_common::error::Classified as _;
 use lapidary_extract::MainText;
@@ -165,9 +166,9 @@ struct SourceArguments {
     /// variable whose name starts with `LAPIDARY_SOURCE_`
     #[arg(long, value_name = "FILE|env:NAME")]
     credentials: Option<String>,
-    /// The most requests per second to a host; its robots.txt may ask for fewer [default: 1]
-    #[arg(long, value_name = "N")]
-    rate: Option<f64>,
+    /// The highest rate of requests to a host, such as 30/min; its robots.txt may ask for fewer [default: 1/s]
+    #[arg(long)]
+    rate: Option<Rate>,
     /// The most addresses to fetch in a run
     #[arg(long, value_name = "N", default_value_t = SourceDefinition::MOST)]
     max_urls: u64,
@@ -256,7 +257,7 @@ impl SourceArguments {
             credentials: self
                 .credentials
                 .map(|place| if here { whole(place) } else { place }),
-            requests_per_second: self.rate,
+            rate: self.rate,
             max_urls: self.max_urls,
             interval_seconds: self.every.map(Every::seconds),
             unless: self.unless,

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Unless;
 use crate::object;
+use crate::permission::{Rate, Unless};
 use crate::sources::{OnMissing, Reason, SourceKind, SourceLimit};
 use lapidary_store::{BookId, Library, Rights, Validity};
 
@@ -66,10 +66,10 @@ pub struct SourceDefinition {
     /// admin key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
-    /// The most requests per second to a host. More than 1 needs an admin key.
-    #[schema(minimum = 0)]
+    /// The highest rate of requests to a host, such as `30/min`. More than `1/s` needs an admin key.
+    #[schema(value_type = Option<String>)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requests_per_second: Option<f64>,
+    pub rate: Option<Rate>,
     /// The most addresses of one run. More than 100,000 need an admin key.
     #[serde(default = "max_urls")]
     pub max_urls: u64,
@@ -112,7 +112,7 @@ impl SourceDefinition {
             new_books_per_run: None,
             oai_set: None,
             credentials: None,
-            requests_per_second: None,
+            rate: None,
             max_urls: max_urls(),
             interval_seconds: None,
             unless: None,
@@ -132,9 +132,9 @@ pub struct SourceChange {
     /// How many seconds after its beginning a run is repeated.
     #[schema(minimum = 1)]
     interval_seconds: Option<u64>,
-    /// The most requests per second to a host.
-    #[schema(minimum = 0)]
-    requests_per_second: Option<f64>,
+    /// The highest rate of requests to a host, such as `30/min`.
+    #[schema(value_type = Option<String>)]
+    rate: Option<Rate>,
     /// The most addresses of one run.
     max_urls: Option<u64>,
     /// How many new books of a site are enough for a run.
