@@ -6,16 +6,21 @@ const PART: usize = 128;
 
 /// Parts of a text at equal distances, or all of it if it is short.
 pub(crate) fn sample(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.len().div_ceil(PART).clamp(1, PARTS);
+    sample_of(text, PART)
+}
+
+/// The same with parts of so many bytes.
+pub(crate) fn sample_of(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
+    let parts = text.len().div_ceil(bytes).clamp(1, PARTS);
     (0..parts).map(move |part| {
         let start = text.len() * part / parts;
-        let [start, end] = [start, (start + PART).min(text.len())].map(|at| boundary(text, at));
+        let [start, end] = [start, (start + bytes).min(text.len())].map(|at| boundary(text, at));
         &text[start..end]
     })
 }
 
 /// The start of the character at this position.
-fn boundary(text: &str, at: usize) -> usize {
+pub(crate) fn boundary(text: &str, at: usize) -> usize {
     (0..=at)
         .rev()
         .find(|at| text.is_char_boundary(*at))

@@ -202,6 +202,6 @@ impl EligibleGrams<'_> {
     }
 }
 
-fn is_eligible(sum: u64) -> bool {
+pub(super) fn is_eligible(sum: u64) -> bool {
     sum < u64::MAX / ELIGIBLE
 }

@@ -17,6 +17,8 @@
 
 mod constants;
 mod grams;
+mod mended;
+mod misspelled;
 mod postings;
 pub(crate) mod readings;
 mod respell;
@@ -36,6 +38,8 @@ use super::rule::Rule;
 use super::secret::Secret;
 use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
+use mended::mended;
+use misspelled::is_misspelled;
 use respell::respelled;
 use selection::Selection;
 use sounds::{Symbol, code_of};
@@ -160,11 +164,37 @@ impl Hardened {
 
     pub(super) fn probes(&self, text: &str) -> Vec<Probe> {
         let undone = undone(text);
-        let probes = self.probes_of(&undone);
-        match respelled(&undone) {
-            Some(respelled) => of_both_spellings(probes, self.probes_of(&respelled)),
-            None => probes,
+        let mut probes = self.probes_of(&undone);
+        if let Some(respelled) = respelled(&undone) {
+            probes = of_both_spellings(probes, self.probes_of(&respelled));
         }
+        if is_misspelled(undone.text()) {
+            self.add_mended(&mut probes, &undone);
+        }
+        probes
+    }
+
+    /// Adds the probes that a query with wrong letters would have without one of these.
+    fn add_mended(&self, probes: &mut Vec<Probe>, undone: &Undone<'_>) {
+        let mut known: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
+        for part in mended::parts(undone.text()) {
+            let mut sounds = Vec::new();
+            symbols(&undone.text()[part.clone()], |symbols| {
+                sounds.extend_from_slice(symbols);
+            });
+            for mut gram in mended(&sounds, self.window(), self.constants()) {
+                gram.first += part.start as u64;
+                gram.last += part.start as u64;
+                let placed = self.gem(gram, undone);
+                if known.insert(placed.gem) {
+                    probes.push(Probe {
+                        placed,
+                        kept: false,
+                    });
+                }
+            }
+        }
+        probes.sort_by_key(|probe| probe.placed.place.map(|place| place.start));
     }
 
     fn probes_of(&self, undone: &Undone<'_>) -> Vec<Probe> {

@@ -3,8 +3,10 @@
 use hashbrown::HashSet;
 use proptest::prelude::*;
 
-use super::constants::PUBLIC;
-use super::grams::{Gram, Grams};
+use super::constants::{PUBLIC, mix};
+use super::grams::{Gram, Grams, is_eligible};
+use super::mended::mended;
+use super::misspelled::is_misspelled;
 use super::readings::{ReadingKind, Readings, Script, Votes};
 use super::respell::respelled;
 use super::selection::Selection;
@@ -583,7 +585,15 @@ proptest! {
         }
     }
 
-    /// With positions in the text, wherever it is changed.
+    #[test]
+    fn one_sound_is_put_right(text in "[bvgdslmnr ]{15,60}") {
+        let mut sounds = Vec::new();
+        symbols(&text, |symbols| sounds.extend_from_slice(symbols));
+        let codes: Vec<u32> = sounds.iter().map(|symbol| symbol.code()).collect();
+        let found: HashSet<u64> = mended(&sounds, 1, &PUBLIC).iter().map(|gram| gram.rank).collect();
+        prop_assert_eq!(found, mended_plainly(&codes));
+    }
+
     /// Another spelling adds probes: nothing that is put into a copy takes those away that find the book.
     #[test]
     fn respelling_takes_no_probe_away(text in "([a-zа-я1|. ꓮ-ꓴaаoоjfщф]{1,9}|[A-Z][a-z][A-Z]3 ){0,200}") {
@@ -664,6 +674,90 @@ proptest! {
             prop_assert!(kept.iter().all(|kept| gems.iter().any(|gem| gem.gem == *kept)));
             prop_assert!(gems.is_empty() || !kept.is_empty());
         }
+    }
+}
+
+/// The ranks of the grams with one sound put right, of all but the last gram.
+fn mended_plainly(codes: &[u32]) -> HashSet<u64> {
+    let mut variants = Vec::new();
+    for gram in codes.windows(16) {
+        for at in 0..15 {
+            for code in 1..=9 {
+                let mut replaced = gram[..15].to_vec();
+                replaced[at] = code;
+                if code != gram[at] {
+                    variants.push(replaced);
+                }
+                let mut inserted = gram[..14].to_vec();
+                inserted.insert(at.clamp(1, 13), code);
+                variants.push(inserted);
+            }
+            let mut left_out = gram.to_vec();
+            left_out.remove(at.max(1));
+            variants.push(left_out);
+        }
+    }
+    let is_heard = |variant: &Vec<u32>| variant.is_sorted_by(|one, next| one != next);
+    let sum = |variant: Vec<u32>| {
+        variant.iter().fold(0_u64, |sum, code| {
+            sum.wrapping_mul(PUBLIC.base)
+                .wrapping_add(PUBLIC.number(*code))
+        })
+    };
+    let variants = variants.into_iter().filter(is_heard).map(sum);
+    variants.filter(|sum| is_eligible(*sum)).map(mix).collect()
+}
+
+/// With each so-manieth consonant wrong.
+fn with_wrong_letters(text: &str, each: usize) -> String {
+    let mut count = 0;
+    let wrong = |letter: char| {
+        let alphabet = if letter.is_ascii() {
+            "bdfgklmnprstv"
+        } else {
+            "бдфгклмнпрств"
+        };
+        let Some(at) = alphabet.chars().position(|one| one == letter) else {
+            return letter;
+        };
+        count += 1;
+        let others = alphabet.chars().cycle().skip(at + 1 + count / each % 9);
+        if count % each == 0 {
+            others.take(1).collect::<Vec<_>>()[0]
+        } else {
+            letter
+        }
+    };
+    text.chars().map(wrong).collect()
+}
+
+#[test]
+fn wrong_letters_are_put_right() {
+    let hardened = Hardened::new(Density::Coarse, None);
+    for name in [
+        "the-tell-tale-heart",
+        "the-masque-of-the-red-death",
+        "the-cask-of-amontillado",
+    ] {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/case/");
+        let text = std::fs::read_to_string(format!("{path}{name}.txt")).expect("a text");
+        assert!(!is_misspelled(&text), "{name}");
+        let wrong = with_wrong_letters(&text, 11);
+        assert!(is_misspelled(&wrong), "{name}");
+        let of_book = hardened.gems(&text);
+        let count = |probes: Vec<Probe>| {
+            let probes: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
+            of_book
+                .iter()
+                .filter(|gem| probes.contains(&gem.gem))
+                .count()
+        };
+        let [before, now] =
+            [hardened.probes_of(&undone(&wrong)), hardened.probes(&wrong)].map(count);
+        assert!(
+            10 * before < of_book.len() && 3 * now > of_book.len(),
+            "{name}: {before}, {now}"
+        );
     }
 }
 

@@ -39,7 +39,7 @@ pub use parameters::WEIGHED;
 pub(super) use parameters::{METHODS, SignatureError};
 use words::Filter;
 pub use words::TextWords;
-pub(super) use words::{ContentStems, closed_words, words};
+pub(super) use words::{ContentStems, closed_words, closed_words_of_most, words};
 
 /// A method with its parameters.
 #[derive(Debug)]

@@ -111,6 +111,15 @@ pub(crate) fn closed_words() -> impl Iterator<Item = &'static str> {
     closed().flat_map(|(_, words)| words.split(' '))
 }
 
+/// The words of closed classes of the language that most of these words are of, if any is of one.
+pub(crate) fn closed_words_of_most<'a>(
+    words: impl Iterator<Item = &'a str>,
+) -> Option<impl Iterator<Item = &'static str>> {
+    let most = language_of(words)?;
+    let (_, words) = closed().find(|(language, _)| *language == most)?;
+    Some(words.split(' '))
+}
+
 /// Each word of a closed class, with the languages that have it: a bit for each, in the order of the list.
 static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
     let mut found = HashMap::new();
