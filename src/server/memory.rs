@@ -22,6 +22,9 @@ const THRESHOLD: usize = 2;
 const STEP: usize = 256 << 10;
 /// How many copies of a text exist while it is written: with others of a stream, in a batch, and in the store's memory.
 const COPIES: usize = 3;
+/// What is looked up of each byte of a query with wrong letters, in bytes, and of how many bytes at most.
+const PROBES: usize = 256;
+const PROBED: usize = 32 << 10;
 const MIB: f64 = (1 << 20) as f64;
 
 /// The memory shared by all requests.
@@ -171,7 +174,10 @@ impl Room {
         catalogue: &Catalogue,
     ) -> Result<(), Problem> {
         match text {
-            Some(text) => self.grow(catalogue.books().memory_to_add(text.as_bytes())?),
+            Some(text) => {
+                let probes = PROBES * text.len().min(PROBED);
+                self.grow(catalogue.books().memory_to_add(text.as_bytes())? + probes)
+            }
             None => Ok(()),
         }
     }

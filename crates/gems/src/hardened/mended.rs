@@ -17,6 +17,8 @@ const COUNT: usize = SOUNDS as usize;
 /// are enough of a book to be called the same passage.
 const PARTS: usize = 2;
 const PART: usize = 16 << 10;
+/// The most grams of a part that are taken. Ordinary text has fewer.
+const MOST: usize = 1 << 15;
 /// The mean number of eligible grams of a window that are taken. The smallest one, which is a gem, is mostly among these.
 const TAKEN: u64 = 2;
 
@@ -167,7 +169,7 @@ impl Mender<'_> {
     /// Takes the gram of a sum that stands for the first `count` sounds.
     fn take(&mut self, sounds: &Sounds<'_>, sum: u64, count: usize) {
         let rank = mix(sum);
-        if is_eligible(sum) && rank < self.limit {
+        if is_eligible(sum) && rank < self.limit && self.grams.len() < MOST {
             self.grams.push(Gram {
                 number: sounds.number,
                 rank,
