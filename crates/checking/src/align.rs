@@ -483,12 +483,13 @@ fn drifts(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> bool 
     drifting > 0 && 2 * drifting >= apart.len() - 1
 }
 
-/// Whether nearly all of some successive gems are common.
+/// Whether nearly all of some successive gems of either text are common.
 fn has_passage(common: &[CommonGem]) -> bool {
     let (most, of) = PASSAGE;
-    common
-        .windows(most)
-        .any(|some| length(some, |gem| gem.query) <= of)
+    common.windows(most).any(|some| {
+        let (first, last) = (&some[0], &some[most - 1]);
+        last.query - first.query < of || last.book.abs_diff(first.book) < of
+    })
 }
 
 /// The score of the best part of the query (Kadane's algorithm), to which the gems that are `apart` count.
