@@ -1,6 +1,9 @@
 //! No key can weaken what others are told: whatever a key of one library does, checks against the books of another
 //! stay the same or become stricter.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary_gems::clean;
@@ -203,6 +206,10 @@ fn of_victim(mut report: Value) -> Value {
 fn no_key_weakens_what_others_are_told() {
     for seed in 0..3 {
         let folder = Folder::new();
+        let owner = key(
+            &folder.data(),
+            "--role ingest --trusted --library victim owner",
+        );
         let (server, attacker, checker) = served(&folder);
         let questions = questions(&folder);
         let about_victim: Vec<Value> = questions
@@ -248,11 +255,32 @@ fn no_key_weakens_what_others_are_told() {
             }
         }
         assert_eq!(server.stop(), Some(0));
+        // A check that was filed before is found by a book of the victim, whatever the attacker added to match it.
+        let later = json!({ "text": text_of(9), "rights": "protected" });
+        let (status, _) =
+            Client::new(&server, &owner).json("PUT", "/v1/libraries/victim/books/later", &later);
+        assert_eq!(status, 201);
+        wait_for_match(&checker, &watched["filed"]);
         run("verify --data {}", &[folder.data()]).expect(0);
     }
 }
 
 #[test]
+/// Waits until it is known that a filed check matches the book that the victim added later.
+fn wait_for_match(checker: &Client, check: &Value) {
+    let begun = Instant::now();
+    let path = "/v1/decisions?library=victim&book=later";
+    loop {
+        let (_, page) = checker.json("GET", path, &Value::Null);
+        let mut entries = page["decisions"].as_array().into_iter().flatten();
+        if entries.any(|entry| entry["ruling"] == "matched" && entry["check"] == *check) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "{page}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
 fn a_flood_of_copies_hides_no_book() {
     let folder = Folder::new();
     let (_server, attacker, checker) = served(&folder);

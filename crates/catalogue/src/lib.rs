@@ -381,6 +381,7 @@ impl Catalogue {
         }
         Ok(vitals)
     }
+        METRICS.watched_checks(self.watches().stats()?.checks);
 
     /// What an administrator monitors of the cluster that the catalogue is in, as far as it answers.
     fn cluster(&self) -> Option<ClusterVitals> {
