@@ -170,7 +170,8 @@ pub struct Report {
     /// libraries that only inform are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
+    /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have, or that a match
+    /// has in common with it, if that is more.
     /// `hardened` looks up more gems than these, so that changed copies are found. With a secret, this is estimated from the length,
     /// but for administrators.
     pub gems: u32,
