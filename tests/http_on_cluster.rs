@@ -5,6 +5,8 @@
 
 const ON_CLUSTER: bool = true;
 
+#[path = "http/batches.rs"]
+mod batches;
 #[path = "http/books.rs"]
 mod books;
 #[path = "http/checks.rs"]

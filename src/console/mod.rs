@@ -8,6 +8,7 @@
 
 mod assets;
 mod audit;
+mod batches;
 mod book;
 mod catalogue;
 mod check;
@@ -106,6 +107,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(first::routes)
             .configure(shared::routes)
             .configure(check::routes)
+            .configure(batches::routes)
             .configure(catalogue::routes)
             .configure(duplicates::routes)
             .configure(import::routes)

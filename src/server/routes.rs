@@ -18,6 +18,7 @@ use super::{
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
+use lapidary_operations::batches::{ListBatches, MakeBatch, ShowBatch};
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{
@@ -55,7 +56,7 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "checks",
             "May this text be published?",
-            [checks::calls(), batch::calls()],
+            [checks::calls(), batch::calls(), of_batches()],
         ),
         section(
             "books",
@@ -115,6 +116,14 @@ pub(super) fn all() -> [Section; 9] {
                 openapi::calls(),
             ],
         ),
+    ]
+}
+
+fn of_batches() -> Vec<Call> {
+    vec![
+        Call::of::<ListBatches>(),
+        Call::of::<MakeBatch>(),
+        Call::of::<ShowBatch>(),
     ]
 }
 
