@@ -164,6 +164,8 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         ),
         ("POST", CHECK, gems, [401, 200, 200, 403, 200]),
         ("GET", "/v1/batches", Value::Null, [401, 200, 200, 403, 200]),
+        // JSON is no form.
+        ("POST", "/v1/compare", json!({}), [401, 400, 400, 403, 400]),
         (
             "POST",
             "/v1/batches",

@@ -13,6 +13,8 @@ mod books;
 mod checks;
 #[path = "http/codings.rs"]
 mod codings;
+#[path = "http/compare.rs"]
+mod compare;
 #[path = "http/conditions.rs"]
 mod conditions;
 #[path = "http/decisions.rs"]

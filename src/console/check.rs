@@ -83,6 +83,7 @@ fn forms(visitor: &Visitor) -> Markup {
         }
         div class="buttons" {
             a class="button" href="/console/batches" { (language.c_batches()) }
+            a class="button" href="/console/compare" { (language.c_compare()) }
         }
         section id="table" hidden {
             h2 { (language.c_several()) }

@@ -12,6 +12,7 @@ mod batches;
 mod book;
 mod catalogue;
 mod check;
+mod compare;
 mod decisions;
 mod duplicates;
 mod failure;
@@ -108,6 +109,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(shared::routes)
             .configure(check::routes)
             .configure(batches::routes)
+            .configure(compare::routes)
             .configure(catalogue::routes)
             .configure(duplicates::routes)
             .configure(import::routes)

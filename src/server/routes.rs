@@ -13,8 +13,8 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
-    batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
-    outside, problem, recipes, recut, shared, site, tables, texts,
+    batch, books, checks, compare, export, feed, filed, health, import, index, me, metrics,
+    openapi, outside, problem, recipes, recut, shared, site, tables, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -56,7 +56,12 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "checks",
             "May this text be published?",
-            [checks::calls(), batch::calls(), of_batches()],
+            [
+                checks::calls(),
+                batch::calls(),
+                of_batches(),
+                compare::calls(),
+            ],
         ),
         section(
             "books",

@@ -108,6 +108,7 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
             "/console/decisions?state=decided&q=midn".to_owned(),
         ),
         ("batches", "/console/batches".to_owned()),
+        ("compare", "/console/compare".to_owned()),
         ("batch", format!("/console/batches/{batch}")),
         ("catalogue", "/console/catalogue?q=quickf".to_owned()),
         ("library", "/console/catalogue?library=demo".to_owned()),

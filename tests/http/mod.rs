@@ -7,6 +7,7 @@ mod batches;
 mod books;
 mod checks;
 mod codings;
+mod compare;
 mod conditions;
 mod decisions;
 mod find;

@@ -29,7 +29,7 @@ mod tests;
 mod words;
 mod works;
 
-pub use self::comparison::{html_comparison, print_comparison};
+pub use self::comparison::{comparison_part, html_comparison, print_comparison};
 pub use self::disguise::hidden_words;
 pub use self::duplicates::{
     Copies, DuplicatesReport, Overlaps, duplicates_left_out, group_picture, html_duplicates,
