@@ -163,6 +163,21 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             [401, 403, 403, 403, 404],
         ),
         ("POST", CHECK, gems, [401, 200, 200, 403, 200]),
+        ("GET", "/v1/batches", Value::Null, [401, 200, 200, 403, 200]),
+        // JSON is no form.
+        ("POST", "/v1/compare", json!({}), [401, 400, 400, 403, 400]),
+        (
+            "POST",
+            "/v1/batches",
+            json!({ "files": ["a.txt"] }),
+            [401, 201, 201, 403, 201],
+        ),
+        (
+            "GET",
+            "/v1/batches/0",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
         (
             "GET",
             "/v1/decisions",

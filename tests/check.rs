@@ -981,3 +981,36 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
         "{refused:?}"
     );
 }
+
+/// An excerpt is looked up by more gems than a book with the same text would have. Its report does not say that it has more in
+/// common with a book than it has.
+#[test]
+fn a_match_has_no_more_gems_than_the_text() {
+    let folder = TempDir::new().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let text = common::prose(1, 4_000);
+    let book = BookKey {
+        library: "house".parse().expect("a library"),
+        id: "1".parse().expect("an id"),
+    };
+    let book = NewEntry::new(book, Rights::Protected, Content::text(text.clone()));
+    let editor = catalogue.by(Actor::Local);
+    editor.books().add(book).expect("it is added");
+    let options = CheckOptions {
+        exactly: true,
+        ..CheckOptions::default()
+    };
+    let mut matched = 0;
+    for at in (0..12_000).step_by(300) {
+        let query = Query::text(text[at..at + 2_000].to_owned());
+        let report = catalogue
+            .checks()
+            .report(&query, &options)
+            .expect("a report");
+        for found in &report.matches {
+            matched += 1;
+            assert!(found.score.common <= report.gems, "{report:?}");
+        }
+    }
+    assert!(matched > 10, "{matched}");
+}

@@ -886,7 +886,11 @@ fn a_text_that_cannot_be_checked_does_not_look_clean() {
         6,
         "{decisions}"
     );
-    assert_eq!(decisions.matches("\tunknown\t").count(), 1, "{decisions}");
+    assert_eq!(
+        decisions.matches("\tunknown\twatched\t").count(),
+        1,
+        "{decisions}"
+    );
 
     // An identical text is a match, however short. What forbids is an answer, whatever else was found.
     let same = folder.file("same.txt", texts[5]);
@@ -2306,6 +2310,17 @@ fn decisions_are_recorded_listed_and_taken_along() {
     let record = format!("decisions record --data {{}} --ruling refused --reason copy {id}");
     run(&record, &[folder.data()]).expect(0);
     run(&record.replace("refused", "burnt"), &[folder.data()]).expect(2);
+    let states = run("decisions list --data {}", &[folder.data()]).expect(0);
+    assert!(
+        states.out.contains("\tchecked\tprotected\tdecided\t"),
+        "{}",
+        states.out
+    );
+    let back = format!("decisions record --data {{}} --ruling withdrawn {id}");
+    run(&back, &[folder.data()]).expect(0);
+    let open = run("decisions list --data {} --state open", &[folder.data()]).expect(0);
+    assert!(open.out.contains(&id), "{}", open.out);
+    run(&record, &[folder.data()]).expect(0);
     let list = |data: &Path| {
         run(
             "decisions list --data {} --library house --book 1 --json",
@@ -2315,7 +2330,7 @@ fn decisions_are_recorded_listed_and_taken_along() {
         .out
     };
     let listed = list(&folder.data());
-    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert_eq!(listed.lines().count(), 4, "{listed}");
     assert!(
         listed.contains("\"case\":\"17/2026\"") && listed.contains("\"reason\":\"copy\""),
         "{listed}"
@@ -2413,7 +2428,7 @@ fn decisions_are_recorded_listed_and_taken_along() {
     let exported = std::fs::read_to_string(&again).expect("a file");
     let exported: Vec<&str> = exported
         .lines()
-        .filter(|line| !line.contains("\"ruling\":\"refused\""))
+        .filter(|line| !line.contains("\"ruling\":\"refused\"") && !line.contains("withdrawn"))
         .collect();
     let at = jiff::Timestamp::from_millisecond(tomorrow)
         .expect("a time")

@@ -5,12 +5,16 @@
 
 const ON_CLUSTER: bool = true;
 
+#[path = "http/batches.rs"]
+mod batches;
 #[path = "http/books.rs"]
 mod books;
 #[path = "http/checks.rs"]
 mod checks;
 #[path = "http/codings.rs"]
 mod codings;
+#[path = "http/compare.rs"]
+mod compare;
 #[path = "http/conditions.rs"]
 mod conditions;
 #[path = "http/decisions.rs"]

@@ -1,6 +1,9 @@
 //! No key can weaken what others are told: whatever a key of one library does, checks against the books of another
 //! stay the same or become stricter.
 
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary_gems::clean;
@@ -203,7 +206,12 @@ fn of_victim(mut report: Value) -> Value {
 fn no_key_weakens_what_others_are_told() {
     for seed in 0..3 {
         let folder = Folder::new();
+        let owner = key(
+            &folder.data(),
+            "--role ingest --trusted --library victim owner",
+        );
         let (server, attacker, checker) = served(&folder);
+        let watched = checker.check(&json!({ "text": text_of(9), "record": true }));
         let questions = questions(&folder);
         let about_victim: Vec<Value> = questions
             .iter()
@@ -247,8 +255,29 @@ fn no_key_weakens_what_others_are_told() {
                 );
             }
         }
+        // A check that was filed before is found by a book of the victim, whatever the attacker added to match it.
+        let later = json!({ "text": text_of(9), "rights": "protected" });
+        let (status, _) =
+            Client::new(&server, &owner).json("PUT", "/v1/libraries/victim/books/later", &later);
+        assert_eq!(status, 201);
+        wait_for_match(&checker, &watched["filed"]);
         assert_eq!(server.stop(), Some(0));
         run("verify --data {}", &[folder.data()]).expect(0);
+    }
+}
+
+/// Waits until it is known that a filed check matches the book that the victim added later.
+fn wait_for_match(checker: &Client, check: &Value) {
+    let begun = Instant::now();
+    let path = "/v1/decisions?library=victim&book=later";
+    loop {
+        let (_, page) = checker.json("GET", path, &Value::Null);
+        let mut entries = page["decisions"].as_array().into_iter().flatten();
+        if entries.any(|entry| entry["ruling"] == "matched" && entry["check"] == *check) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "{page}");
+        sleep(Duration::from_millis(50));
     }
 }
 
@@ -613,6 +642,18 @@ fn no_key_sees_the_decisions_of_others() {
     assert_eq!(other.json("POST", "/v1/decisions", &new).0, 404);
     assert_eq!(attacker.json("GET", &path, &Value::Null).0, 403);
     assert_eq!(attacker.json("POST", "/v1/decisions", &new).0, 403);
+    // Nor the batches of others, administrators' or not, and nobody checks in them.
+    let files = json!({ "files": ["a.txt"] });
+    let (status, batch) = checker.json("POST", "/v1/batches", &files);
+    assert_eq!(status, 201, "{batch}");
+    let of_batch = format!("/v1/batches/{}", batch["id"].as_str().expect("an id"));
+    let check = json!({ "text": "x", "record": true, "name": "a.txt", "batch": batch["id"] });
+    for client in [&other, &admin] {
+        assert_eq!(client.json("GET", &of_batch, &Value::Null).0, 404);
+        assert_eq!(client.json("POST", "/v1/checks", &check).0, 404);
+        let (_, page) = client.json("GET", "/v1/batches", &Value::Null);
+        assert_eq!(page["batches"], json!([]));
+    }
     assert_eq!(
         (list(&other), list(&attacker), list(&checker), list(&admin)),
         ((200, 0), (403, 0), (200, 1), (200, 1))
@@ -707,6 +748,34 @@ fn reviewers_see_the_checks_that_match_their_books() {
         status == 200 && shown.contains("Not decided yet"),
         "{shown}"
     );
+    // Reviewers take a check; only administrators assign it to another, who sees it.
+    let assign = |client: &Client, to: &str| {
+        let new = json!({ "check": check, "ruling": "assigned", "assignee": to });
+        client.json("POST", "/v1/decisions", &new).0
+    };
+    assert_eq!(assign(&reviewer, "key:reviewer"), 201);
+    assert_eq!(assign(&reviewer, "key:judge"), 422);
+    assert_eq!(assign(&reviewer, "key:nobody"), 422);
+    assert_eq!(assign(&checker, "key:shop"), 422);
+    assert_eq!(assign(&stranger, "key:stranger"), 404);
+    assert_eq!(assign(&admin, "key:stranger"), 422);
+    assert_eq!(assign(&admin, "key:judge"), 201);
+    let mine = "/v1/decisions?state=open&assignee=key:judge";
+    assert_eq!(
+        judge.json("GET", mine, &Value::Null).1["decisions"][0]["id"],
+        *check
+    );
+    assert_eq!(
+        untrusted.json("GET", mine, &Value::Null).1["decisions"],
+        json!([])
+    );
+    // Nobody takes back what another decided.
+    let back = json!({ "check": check, "ruling": "withdrawn" });
+    assert_eq!(judge.json("POST", "/v1/decisions", &decision).0, 201);
+    for client in [&checker, &reviewer, &admin] {
+        assert_eq!(client.json("POST", "/v1/decisions", &back).0, 409);
+    }
+    assert_eq!(judge.json("POST", "/v1/decisions", &back).0, 201);
     // A policy of the check hides nothing from them.
     let policy = json!({ "relations": [], "min_covered": 1, "min_passage": u32::MAX });
     let text = text_of(0) + &prose(77, 500);

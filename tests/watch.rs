@@ -297,6 +297,13 @@ fn what_happened_is_in_the_metrics() {
             metrics.of(sample)
         );
     }
+    let filed = json!({ "text": prose(3, 6_000), "record": true });
+    let filed = server
+        .agent
+        .post(format!("{}/v1/checks", server.url))
+        .send_json(filed);
+    assert_eq!(filed.expect("an answer").status(), 200);
+    eventually(&server, "lapidary_watched_checks", 1.0);
     assert!(
         !metrics.0.keys().any(|sample| sample.contains("secret")),
         "a path is no label"

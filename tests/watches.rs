@@ -174,6 +174,28 @@ fn a_book_that_is_added_later_reopens_a_check() {
     }
 }
 
+/// Whoever takes back a refusal lets nothing through that a book matched meanwhile.
+#[test]
+fn a_refusal_that_is_taken_back_hides_no_later_match() {
+    let folder = Folder::new();
+    let boss = key(&folder.data(), "--role admin boss");
+    let server = Server::start(&folder.data());
+    let client = Client::new(&server, &boss);
+    client.add("house/0", &prose(99, 600));
+    let check = client.file(&prose(1, 4_000));
+    client.decide(&check, "refused");
+    client.add("house/1", &prose(1, 4_000));
+    let begun = Instant::now();
+    let of_book = "/v1/decisions?library=house&book=1";
+    while client.shown(of_book)["decisions"] == json!([]) {
+        assert!(begun.elapsed() < Duration::from_mins(1));
+        sleep(Duration::from_millis(50));
+    }
+    assert_eq!(client.entry(&check)["state"], "decided");
+    client.decide(&check, "withdrawn");
+    client.wait_for(&check, "house/1");
+}
+
 /// A copy watches what its source does, and books are found there that are added there. An export has no gems.
 #[test]
 fn where_watches_go() {

@@ -68,12 +68,15 @@ enum DecisionsCommand {
     Record {
         #[command(flatten)]
         target: Target,
-        /// What was decided: accepted, refused or appealed
+        /// What was decided: accepted, refused or appealed; or withdrawn, which takes back your last decision; or assigned
         #[arg(long, value_parser = ruling)]
         ruling: Ruling,
-        /// Why
+        /// Why; only withdrawn and assigned need no reason
         #[arg(long, value_name = "TEXT")]
-        reason: String,
+        reason: Option<String>,
+        /// With assigned: who is to decide, such as key:anna; nobody in particular if it is missing
+        #[arg(long, value_name = "ACTOR")]
+        assignee: Option<String>,
         /// The id of the filed check
         id: String,
     },
@@ -137,8 +140,8 @@ impl DecisionsArgs {
                     book: book.map(Into::into),
                     day,
                     state,
-                    cursor: None,
                     limit: Some(PAGE),
+                    ..DecisionsQuery::default()
                 };
                 list(&target, query, json)?;
             }
@@ -152,6 +155,7 @@ impl DecisionsArgs {
                 target,
                 ruling,
                 reason,
+                assignee,
                 id,
             } => {
                 let made = target.open()?.call::<Decide>(
@@ -159,7 +163,8 @@ impl DecisionsArgs {
                     NewDecision {
                         check: id,
                         ruling,
-                        reason,
+                        reason: reason.unwrap_or_default(),
+                        assignee,
                     },
                 )?;
                 writeln!(out(false), "{}", line(&made))?;
@@ -219,6 +224,8 @@ fn line(decision: &Decision) -> String {
         case,
         reason,
         matched_later,
+        state,
+        assignee,
         ..
     } = decision;
     let about = match ruling {
@@ -229,13 +236,14 @@ fn line(decision: &Decision) -> String {
     let later = matched_later
         .as_ref()
         .map(|later| format!("{}/{}", later.library, later.id));
-    let said: Vec<String> = [name, case, reason, &later]
+    let state = state.map_or("-", CheckState::as_str);
+    let said: Vec<String> = [name, case, reason, &later, assignee]
         .into_iter()
         .flatten()
         .map(|said| clean(said))
         .collect();
     format!(
-        "{id}\t{at}\t{}\t{}\t{about}\t{}",
+        "{id}\t{at}\t{}\t{}\t{about}\t{state}\t{}",
         clean(actor),
         ruling.as_str(),
         said.join("\t")
@@ -266,7 +274,13 @@ fn state(word: &str) -> Result<CheckState, String> {
 }
 
 fn ruling(word: &str) -> Result<Ruling, String> {
-    let all = [Ruling::Accepted, Ruling::Refused, Ruling::Appealed];
+    let all = [
+        Ruling::Accepted,
+        Ruling::Refused,
+        Ruling::Appealed,
+        Ruling::Withdrawn,
+        Ruling::Assigned,
+    ];
     let found = all.into_iter().find(|ruling| ruling.as_str() == word);
-    found.ok_or_else(|| "it must be accepted, refused or appealed".to_owned())
+    found.ok_or_else(|| "it must be accepted, refused, appealed, withdrawn or assigned".to_owned())
 }

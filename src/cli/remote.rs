@@ -303,6 +303,7 @@ impl Remote {
             policy,
             record: record.is_some(),
             name: record.as_ref().and_then(|case| case.name.clone()),
+            batch: record.as_ref().and_then(|case| case.batch.clone()),
             case: record.and_then(|case| case.reference),
             mark: None,
         };

@@ -11,13 +11,15 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::assets;
+use super::decisions::{outcome_of, said};
 use super::failure::PageFailure;
 use super::layout::{
     Here, HtmlPage, button_to, main_button, outcome, problem_told, see_other, size, table, terms,
     time, token_field,
 };
-use super::visitor::{ApiAnswer, ApiCall, Visitor, path};
-use lapidary_catalogue::api::{Decision, NewDecision, Report, Ruling};
+use super::visitor::{ApiAnswer, ApiCall, Visitor, path, with};
+use lapidary_catalogue::api::{Decision, NewDecision, Problem, Report, Ruling};
+use lapidary_catalogue::permission::Permission;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
@@ -26,10 +28,12 @@ use lapidary_report::{
 };
 
 /// Tells htmx the address of what it shows.
-const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
+pub(super) const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
 /// How many pages of checks of others to search for the next one to decide.
 const PAGES_TO_SEARCH: usize = 3;
 const CHECKS: &str = "/console/check";
+/// The statuses of files that are not read.
+const UNREADABLE: [u16; 3] = [413, 415, 422];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route(
@@ -41,7 +45,9 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     .route("/checks/{id}", web::post().to(decide))
     .route("/checks/{id}/attach", web::post().to(attach))
     .route("/checks/{id}/{file}", web::get().to(export))
-    .route("/checks/{id}/delete-text", web::post().to(delete_text));
+    .route("/checks/{id}/delete-text", web::post().to(delete_text))
+    .route("/checks/{id}/undo", web::post().to(undo))
+    .route("/checks/{id}/assign", web::post().to(assign));
 }
 
 /// The page on which texts are checked.
@@ -65,15 +71,19 @@ fn forms(visitor: &Visitor) -> Markup {
     html! {
         (switch(visitor))
         div class="two" {
-            (form(visitor, Some(visitor.inside().max_body()), &html! {
+            (form(visitor, Some(visitor.inside().max_body()), None, &html! {
                 h2 { label for="file" { (language.c_files()) } }
                 input type="file" id="file" name="file" required;
                 p class="quiet" { (language.c_files_hint()) }
             }))
-            (form(visitor, None, &html! {
+            (form(visitor, None, None, &html! {
                 h2 { label for="text" { (language.c_text()) } }
                 textarea id="text" name="file" rows="6" required {}
             }))
+        }
+        div class="buttons" {
+            a class="button" href="/console/batches" { (language.c_batches()) }
+            a class="button" href="/console/compare" { (language.c_compare()) }
         }
         section id="table" hidden {
             h2 { (language.c_several()) }
@@ -87,7 +97,7 @@ fn forms(visitor: &Visitor) -> Markup {
 }
 
 /// The switch with which the page computes the gems and sends only those. Scripts enable it.
-fn switch(visitor: &Visitor) -> Markup {
+pub(super) fn switch(visitor: &Visitor) -> Markup {
     let language = visitor.language();
     let recipe = visitor.inside().portable_recipe();
     html! {
@@ -123,12 +133,11 @@ fn explained(language: Language) -> Markup {
     )
 }
 
-fn heads(language: Language) -> [String; 5] {
+pub(super) fn heads(language: Language) -> [String; 4] {
     [
         language.head_file(),
         language.head_verdict(),
         language.head_covered(),
-        language.head_matches(),
         language.c_best_match(),
     ]
 }
@@ -140,6 +149,9 @@ struct CheckForm {
     record: bool,
     /// The name of the file, for a row of the table of several.
     row: Option<String>,
+    /// The batch of the file.
+    #[serde(default)]
+    batch: String,
 }
 
 async fn check(
@@ -152,8 +164,17 @@ async fn check(
     let is_json = request.content_type() == "application/json";
     // What is filed is shown later.
     let detail = wanted.record || wanted.row.is_none();
-    let options = format!("?detail={detail}&record={}", wanted.record);
-    let asked = format!("/v1/checks{}", if is_json { "" } else { &options });
+    let options = format!("/v1/checks?detail={detail}&record={}", wanted.record);
+    let name = wanted.row.as_deref().filter(|_| wanted.record);
+    let of_file = [
+        ("name", name.unwrap_or_default()),
+        ("batch", wanted.batch.as_str()),
+    ];
+    let asked = if is_json {
+        "/v1/checks".to_owned()
+    } else {
+        with(&options, &of_file)
+    };
     let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
     match &wanted.row {
         None => result(&visitor, call).await,
@@ -201,7 +222,7 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
                 (exports(language, id))
             }
         }
-        @if let Some(id) = filed { (deciding(visitor, id, &[], None)) }
+        @if let Some(id) = filed { (deciding(visitor, id, None, &[], None)) }
         @else { p class="quiet" { (language.c_not_filed()) } }
     }
 }
@@ -211,6 +232,7 @@ fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
 fn deciding(
     visitor: &Visitor,
     id: &str,
+    entry: Option<&Decision>,
     decisions: &[Decision],
     next: Option<&Decision>,
 ) -> Markup {
@@ -218,7 +240,8 @@ fn deciding(
     let place = path("/console/checks", [id]);
     html! {
         div id="deciding" aria-live="polite" {
-            (rulings(language, decisions))
+            (rulings(visitor, entry, decisions))
+            @if let Some(entry) = entry { (assigning(visitor, entry)) }
             @if let Some(next) = next {
                 p { a class="button" rel="next" accesskey="n" autofocus[!decisions.is_empty()] href=(path("/console/checks", [&next.id])) {
                     (language.c_next_open())
@@ -261,16 +284,24 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, PageFailure>) -> H
     let row = match checked {
         Ok(report) => row_of_report(language, name, &report),
         Err(failure) => match failure.detail() {
-            Some(problem) => html! { tr class="failed" {
-                td data-value=(name) { (clean(name)) }
-                td colspan="4" { (problem_told(language, problem)) }
-            } },
+            Some(problem) => failed_row(language, name, problem),
             None => return actix_web::ResponseError::error_response(&failure),
         },
     };
     HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
         .body(row.into_string())
+}
+
+/// A file that could not be checked, in the table of several.
+pub(super) fn failed_row(language: Language, name: &str, problem: &Problem) -> Markup {
+    html! { tr class="failed" data-name=(name) data-left {
+        td data-value=(name) { (clean(name)) }
+        td colspan="3" {
+            @if UNREADABLE.contains(&problem.status) { (outcome(language, Outcome::Unreadable)) " " }
+            (problem_told(language, problem))
+        }
+    } }
 }
 
 /// What was decided about a filed check.
@@ -388,7 +419,7 @@ async fn show_filed(
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
             (evidence(visitor, entry))
-            (deciding(visitor, &entry.id, &decisions, next.as_ref()))
+            (deciding(visitor, &entry.id, Some(entry), &decisions, next.as_ref()))
         }
     }))
 }
@@ -439,17 +470,77 @@ fn is_of_text(entry: &Decision) -> bool {
     })
 }
 
-/// What was decided about a check.
-fn rulings(language: Language, decisions: &[Decision]) -> Markup {
+/// Who is to decide, and the forms to take the check or to give it back.
+fn assigning(visitor: &Visitor, entry: &Decision) -> Markup {
+    let language = visitor.language();
+    let place = path("/console/checks", [&entry.id, "assign"]);
+    let own = visitor.actor().to_string();
+    let decides = visitor.is_admin() || visitor.may(Permission::Review);
+    let assignee = entry.assignee.as_deref();
+    html! {
+        @if decides {
+            form method="post" action=(place) class="buttons" {
+                (token_field(visitor))
+                span { (language.c_assignee()) ": " (clean(assignee.unwrap_or(&language.c_to_nobody()))) }
+                @if assignee != Some(own.as_str()) {
+                    button type="submit" name="assignee" value=(own) { (language.c_take()) }
+                }
+                @if assignee.is_some() {
+                    button type="submit" name="assignee" value="" { (language.c_give_back()) }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct AssignForm {
+    assignee: String,
+}
+
+async fn assign(
+    visitor: Visitor,
+    id: Path<String>,
+    to: Form<AssignForm>,
+) -> Result<HttpResponse, PageFailure> {
+    let assignee = Some(to.into_inner().assignee);
+    let new = NewDecision {
+        check: id.to_string(),
+        ruling: Ruling::Assigned,
+        reason: String::new(),
+        assignee: assignee.filter(|assignee| !assignee.is_empty()),
+    };
+    visitor.call::<Decide>(&[], new).await?;
+    Ok(see_other(&path("/console/checks", [&id])))
+}
+
+async fn undo(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
+    let new = NewDecision {
+        check: id.to_string(),
+        ruling: Ruling::Withdrawn,
+        reason: String::new(),
+        assignee: None,
+    };
+    visitor.call::<Decide>(&[], new).await?;
+    Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")))
+}
+
+/// What was decided about a check, with the way back for whoever made the decision that holds.
+fn rulings(visitor: &Visitor, entry: Option<&Decision>, decisions: &[Decision]) -> Markup {
+    let language = visitor.language();
+    let holds = entry.and_then(|entry| entry.decision_id.as_ref());
     html! {
         section id="decisions" {
             h2 { (language.c_decisions()) }
             @if decisions.is_empty() { p { (language.c_no_decisions_yet()) } }
             @for one in decisions {
                 article class="card" {
-                    p { strong { (ruling(language, one.ruling)) } " · " (time(one.created_at)) " · " (clean(&one.actor)) }
+                    p { strong { (said(language, one)) } " · " (time(one.created_at)) " · " (clean(&one.actor)) }
                     @if let Some(later) = &one.matched_later { p { (later_match(language, later)) } }
                     @if let Some(reason) = &one.reason { p { (clean(reason)) } }
+                    @if holds == Some(&one.id) && visitor.is(&one.actor) {
+                        (button_to(visitor, &path("/console/checks", [&one.check, "undo"]), &language.c_undo(), None))
+                    }
                 }
             }
         }
@@ -472,6 +563,7 @@ async fn decide(
         check: id.to_string(),
         ruling,
         reason,
+        assignee: None,
     };
     visitor.call::<Decide>(&[], new).await?;
     if !visitor.is_by_script() {
@@ -489,7 +581,7 @@ async fn decide(
         .insert_header(("hx-reswap", "outerHTML"))
         .body(
             html! {
-                (deciding(&visitor, &id, &decisions, next.as_ref()))
+                (deciding(&visitor, &id, Some(&entry), &decisions, next.as_ref()))
                 (standing(visitor.language(), &entry, &decisions))
             }
             .into_string(),
@@ -544,7 +636,12 @@ async fn next_open(visitor: &Visitor, id: &str) -> Result<Option<Decision>, Page
 }
 
 fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
-    html! { tr {
+    let best = report
+        .matches
+        .iter()
+        .find(|found| found.informational.is_none());
+    let best = best.map(|best| best.book.title.as_deref().unwrap_or(&best.book.id));
+    html! { tr data-name=(name) {
         td data-value=(name) {
             @match &report.filed {
                 Some(id) => a href=(path("/console/checks", [id])) { (clean(name)) },
@@ -556,29 +653,47 @@ fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
             (outcome(language, Outcome::of(report)))
             @if let Some(why) = why_not_checked(language, report) { ": " (why) }
         }
-        @let covered = report.covered.filter(|_| report.is_answer());
-        td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }
-        td data-value=(report.total) { (language.number(report.total as u64)) }
-        td { @if let Some(best) = report.matches.iter().find(|found| found.informational.is_none()) {
-            (clean(best.book.title.as_deref().unwrap_or(&best.book.id)))
-        } }
+        (found_cells(language, report.covered.filter(|_| report.is_answer()), best))
     } }
 }
 
-/// A form that checks and files. One for files says how large they may be.
-fn form(visitor: &Visitor, most: Option<usize>, fields: &Markup) -> Markup {
+/// A file whose check was filed before, in the table of several.
+pub(super) fn row_of_decision(language: Language, name: &str, check: &Decision) -> Markup {
+    let best = check.best_match.as_ref();
+    let best = best.map(|best| best.title.as_deref().unwrap_or(&best.id));
+    html! { tr data-name=(name) {
+        td data-value=(name) { a href=(path("/console/checks", [&check.id])) { (clean(name)) } }
+        td { (outcome_of(language, check)) }
+        (found_cells(language, check.covered.filter(|_| check.is_about_answer()), best))
+    } }
+}
+
+fn found_cells(language: Language, covered: Option<f64>, best: Option<&str>) -> Markup {
+    html! {
+        td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }
+        td { @if let Some(best) = best { (clean(best)) } }
+    }
+}
+
+/// A form that checks and files, perhaps what is left of a batch. One for files says how large they may be.
+pub(super) fn form(
+    visitor: &Visitor,
+    most: Option<usize>,
+    batch: Option<&str>,
+    fields: &Markup,
+) -> Markup {
     let language = visitor.language();
     let filing = format!("{CHECKS}?record=true");
     let too_large = most.map(|most| language.c_too_large(&size(language, most as u64)));
     html! {
         form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
             hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
-            class="card" data-check data-files[most.is_some()] data-max=[most] data-too-large=[too_large] {
+            class="card" data-check data-files[most.is_some()] data-batch=[batch] data-max=[most] data-too-large=[too_large] {
             (token_field(visitor))
             (fields)
             div class="buttons" {
                 button type="submit" class="main" { (language.c_check_and_file()) }
-                button type="submit" formaction=(CHECKS) { (language.c_check_only()) }
+                @if batch.is_none() { button type="submit" formaction=(CHECKS) { (language.c_check_only()) } }
                 progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
             }
         }

@@ -491,7 +491,8 @@ pub(super) fn table(label: &str, heads: &[String], rows: &Markup) -> Markup {
 
 /// A size in bytes as people read it.
 pub(super) fn size(language: Language, bytes: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB"];
+    let units = language.c_units();
+    let units: Vec<&str> = units.split(' ').collect();
     let mut value = bytes as f64;
     let mut unit = 0;
     while value >= 1000.0 && unit + 1 < units.len() {

@@ -8,9 +8,11 @@
 
 mod assets;
 mod audit;
+mod batches;
 mod book;
 mod catalogue;
 mod check;
+mod compare;
 mod decisions;
 mod duplicates;
 mod failure;
@@ -106,6 +108,8 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(first::routes)
             .configure(shared::routes)
             .configure(check::routes)
+            .configure(batches::routes)
+            .configure(compare::routes)
             .configure(catalogue::routes)
             .configure(duplicates::routes)
             .configure(import::routes)

@@ -174,9 +174,18 @@ impl Visitor {
         self.may(Permission::Administer)
     }
 
+    /// Who the audit log says did what the visitor does.
+    pub(super) fn actor(&self) -> Actor {
+        match &self.0.who {
+            Who::Anyone => Actor::Anonymous,
+            Who::Local(_) => Actor::Local,
+            Who::Key(key, _) => Actor::Key(key.name.clone()),
+        }
+    }
+
     /// Whether the visitor did what the audit log says of this actor.
     pub(super) fn is(&self, actor: &str) -> bool {
-        matches!(&self.0.who, Who::Key(key, _) if Actor::Key(key.name.clone()).to_string() == actor)
+        self.actor().to_string() == actor
     }
 
     /// The failure of a call as a page.

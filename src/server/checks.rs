@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use actix_web::http::header::{Accept, Header as _};
-use actix_web::web::{Data, Payload};
+use actix_web::web::{self, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use lapidary_gems::{RecipeName, WrittenGem};
+use serde::Deserialize;
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 
@@ -86,7 +87,9 @@ async fn check(
         let named = named.map(|named| named.with(body.bytes(), body.file_name()));
         let asked = match fetched {
             Some((check, file)) => asked_of_file(check, file, &parameters)?,
-            None => asked(body, &parameters)?,
+            None => asked(body, &parameters).inspect_err(|problem| {
+                note_failure(catalogue, &parameters, problem);
+            })?,
         };
         // Nothing else is created.
         let Some(named) = named.filter(|_| asked.options.record.is_some()) else {
@@ -98,6 +101,27 @@ async fn check(
         terms.keep_during(|| reported(&editor, asked, language, page.as_ref()))
     })
     .await
+}
+
+/// The batch and the file that a check names.
+#[derive(Deserialize)]
+struct FileOfBatch {
+    batch: String,
+    name: String,
+}
+
+/// Notes in the batch of a file why it cannot be read. The answer says so anyway.
+fn note_failure(catalogue: &Editor<'_>, parameters: &str, problem: &Problem) {
+    let Ok(of) = web::Query::<FileOfBatch>::from_query(parameters) else {
+        return;
+    };
+    let FileOfBatch { batch, name } = of.into_inner();
+    let noted = catalogue
+        .batches()
+        .note_failure(&batch, &name, &problem.details());
+    if let Err(error) = noted {
+        tracing::warn!("the batch {batch} does not say why a file was not checked: {error}");
+    }
 }
 
 /// Checks what was asked, and answers with the report.
@@ -302,8 +326,8 @@ fn refuse_mark(check: &Check) -> Result<(), Problem> {
 /// The options in a query string, and whether to clean the text.
 pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
     let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
-                 allow_incomplete (true or false), policy (an object), clean (true or false), language, record (true or false), name \
-                 and case";
+                 allow_incomplete (true or false), policy (an object), clean (true or false), language, record (true or false), name, \
+                 case and batch";
     let parameters: CheckParameters = parameters::query(parameters, known)?;
     let clean = parameters.clean;
     Ok((check_options(parameters)?, clean))
@@ -331,7 +355,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         policy,
         ..
     } = asked;
-    let (record, name, case) = (Some(asked.record), asked.name, asked.case);
+    let (record, name, case, batch) = (Some(asked.record), asked.name, asked.case, asked.batch);
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return refuse("'clean' applies only to a text; leave it out with gems");
@@ -362,6 +386,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         record,
         name,
         case,
+        batch,
         ..CheckParameters::default()
     };
     let mut options = CheckOptions {
@@ -394,7 +419,7 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         day: asked.day,
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
         policy: asked.policy.as_deref().map(policy).transpose()?,
-        record: record(asked.record, asked.name, asked.case)?,
+        record: record(asked.record, asked.name, asked.case, asked.batch)?,
         text_language: asked.language.map(bounded_language).transpose()?,
         hidden: usual.hidden,
         language: usual.language,
@@ -420,14 +445,19 @@ fn record(
     record: Option<bool>,
     name: Option<String>,
     reference: Option<String>,
+    batch: Option<String>,
 ) -> Result<Option<Case>, Problem> {
     if record == Some(true) {
-        return Ok(Some(Case { name, reference }));
+        return Ok(Some(Case {
+            name,
+            reference,
+            batch,
+        }));
     }
-    if name.is_some() || reference.is_some() {
+    if name.is_some() || reference.is_some() || batch.is_some() {
         return Err(Problem::new(
             ErrorCode::BadQuery,
-            "'name' and 'case' work only with 'record': true",
+            "'name', 'case' and 'batch' work only with 'record': true",
         ));
     }
     Ok(None)

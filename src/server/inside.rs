@@ -127,13 +127,14 @@ impl Inside {
     }
 
     /// The body of a page. A long one is sent in pieces, with the memory reserved for it.
-    pub(crate) fn body(&self, page: String) -> Result<BoxBody, Box<api::Problem>> {
+    pub(crate) fn body(&self, page: impl Into<Vec<u8>>) -> Result<BoxBody, Box<api::Problem>> {
+        let page = page.into();
         if page.len() <= PIECE {
             return Ok(BoxBody::new(page));
         }
         let mut room = self.state.memory.room();
         room.grow(page.len()).map_err(told)?;
-        Ok(BoxBody::new(Outgoing::new(page.into_bytes(), room)))
+        Ok(BoxBody::new(Outgoing::new(page, room)))
     }
 
     /// Asks the catalogue. If the store is elsewhere, not on a thread that serves connections.

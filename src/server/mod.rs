@@ -18,6 +18,7 @@ mod calls;
 mod checks;
 mod clamd;
 mod coding;
+mod compare;
 mod connection;
 mod export;
 mod feed;

@@ -13,11 +13,12 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
-    batch, books, checks, export, feed, filed, health, import, index, me, metrics, openapi,
-    outside, problem, recipes, recut, shared, site, tables, texts,
+    batch, books, checks, compare, export, feed, filed, health, import, index, me, metrics,
+    openapi, outside, problem, recipes, recut, shared, site, tables, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
 use lapidary_operations::audit::ShowAudit;
+use lapidary_operations::batches::{ListBatches, MakeBatch, ShowBatch};
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{
@@ -57,7 +58,12 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "checks",
             "May this text be published?",
-            [checks::calls(), batch::calls()],
+            [
+                checks::calls(),
+                batch::calls(),
+                of_batches(),
+                compare::calls(),
+            ],
         ),
         section(
             "books",
@@ -117,6 +123,14 @@ pub(super) fn all() -> [Section; 9] {
                 openapi::calls(),
             ],
         ),
+    ]
+}
+
+fn of_batches() -> Vec<Call> {
+    vec![
+        Call::of::<ListBatches>(),
+        Call::of::<MakeBatch>(),
+        Call::of::<ShowBatch>(),
     ]
 }
 

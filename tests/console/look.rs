@@ -75,6 +75,14 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         "/v1/decisions",
         json!({ "check": filed, "ruling": "refused", "reason": "A disguised copy of our book." }),
     );
+    let batch = send(
+        "POST",
+        "/v1/batches",
+        json!({ "files": ["one.txt", "two.pdf"] }),
+    );
+    let batch = batch["id"].as_str().expect("an id").to_owned();
+    let check = json!({ "text": prose(1, 900), "record": true, "name": "one.txt", "batch": batch });
+    send("POST", "/v1/checks", check);
     let job = send("POST", "/v1/jobs", json!({ "kind": "duplicates" }))["id"].to_string();
     let done = || {
         let mut answer = ureq::get(format!("{}/v1/jobs/{job}", server.url))
@@ -95,6 +103,13 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("report", format!("/console/checks/{filed}")),
         ("links", format!("/console/checks/{filed}/links")),
         ("decisions", "/console/decisions".to_owned()),
+        (
+            "decided",
+            "/console/decisions?state=decided&q=midn".to_owned(),
+        ),
+        ("batches", "/console/batches".to_owned()),
+        ("compare", "/console/compare".to_owned()),
+        ("batch", format!("/console/batches/{batch}")),
         ("catalogue", "/console/catalogue?q=quickf".to_owned()),
         ("library", "/console/catalogue?library=demo".to_owned()),
         ("book", "/console/books/demo/lighthouse".to_owned()),

@@ -6,10 +6,13 @@ use crate::common::{Folder, Server, key};
 use crate::console::web::Web;
 
 /// Every page of an administrator.
-pub const PAGES: [&str; 16] = [
+pub const PAGES: [&str; 19] = [
     "/",
     "/console/check",
     "/console/decisions",
+    "/console/decisions?state=decided&q=midnight&share=1",
+    "/console/batches",
+    "/console/compare",
     "/console/catalogue",
     "/console/catalogue?library=demo",
     "/console/duplicates",

@@ -158,6 +158,77 @@ fn a_file_can_be_dropped() {
     assert!(!browser.url().contains("/console/checks/"));
 }
 
+/// Files that were checked together have an address, where they are found again and what is left is sent.
+#[test]
+fn a_batch_is_left_and_found_again() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let book = json!({ "rights": "protected", "title": "A lighthouse", "text": prose(5, 4_000) });
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .send_json(&book)
+        .expect("it is added");
+    let names = ["copy.txt", "own & new.txt", "broken.pdf"];
+    let files = [prose(5, 4_000), prose(6, 4_000), "%PDF-1.4".to_owned()];
+    let files: Vec<PathBuf> = names
+        .iter()
+        .zip(files)
+        .map(|(name, content)| folder.file(name, content))
+        .collect();
+    let paths: Vec<&str> = files
+        .iter()
+        .map(|path| path.to_str().expect("a path"))
+        .collect();
+    browser.go(&format!("{}/console/check", server.url));
+    browser.type_into("#file", &paths.join("\n"));
+    browser.click("form[data-files] button.main");
+    wait_for_rows(&browser, files.len());
+    let batch = browser.url();
+    assert!(batch.contains("/console/batches/"), "{batch}");
+
+    browser.go(&format!("{}/console/batches", server.url));
+    browser.click("main tbody a");
+    assert_eq!(browser.url(), batch);
+    browser.see("main", "2 of 3 checked, 1 failed");
+    browser.see("#table tbody", "A lighthouse");
+    browser.see("#table tr.failed", "Could not be read");
+    for (theme, width) in [("light", 390), ("dark", 1280)] {
+        browser.looks(theme, width);
+        browser.picture(&format!("batch-{theme}-{width}"));
+    }
+    // Only the file that failed is sent again, wherever it is dropped.
+    let filed = || {
+        let checks = format!("{}/v1/decisions", server.url);
+        let mut answer = ureq::get(checks).call().expect("a list");
+        let page: serde_json::Value = answer.body_mut().read_json().expect("JSON");
+        page["decisions"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(filed(), 2);
+    browser.js(
+        "const files = new DataTransfer(); \
+         for (const name of ['copy.txt', 'broken.pdf']) files.items.add(new File(['A text that can be read.'], name)); \
+         for (const kind of ['dragover', 'drop']) document.querySelector('h1').dispatchEvent(new DragEvent(kind, { dataTransfer: files, bubbles: true, cancelable: true }));",
+    );
+    browser.click("form[data-batch] button.main");
+    browser.see("#table tbody tr:last-child td:nth-child(2)", "Too short");
+    assert_eq!(filed(), 3);
+    browser.go(&batch);
+    browser.see("main", "3 of 3 checked");
+    browser.see("#table tbody", "broken.pdf");
+    assert_eq!(
+        browser.js("return document.querySelectorAll('form[data-batch]').length"),
+        0
+    );
+    browser.click("main a[href*='state=open']");
+    browser.see("main tbody", "copy.txt");
+    assert_eq!(
+        browser.js("return document.querySelectorAll('main tbody tr').length"),
+        1
+    );
+}
+
 /// Real files, which are not part of the project.
 #[test]
 fn real_files_are_read() {

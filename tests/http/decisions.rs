@@ -156,6 +156,133 @@ fn filed_checks_are_listed_by_where_they_stand() {
     }
 }
 
+fn decide(server: &Running, new: Value) -> Answer {
+    server.post("/v1/decisions", JSON, new.to_string())
+}
+
+fn ids_of(server: &Running, query: &str) -> Vec<Value> {
+    let page = server.get(&format!("/v1/decisions?{query}")).expect(200);
+    let entries = page["decisions"].as_array().expect("a list").iter();
+    entries.map(|entry| entry["id"].clone()).collect()
+}
+
+/// The queue is narrowed by what an editor looks for, and shared out.
+#[test]
+fn the_queue_is_searched_and_assigned() {
+    let server = Running::start();
+    for (book, title, text) in [
+        ("house/books/1", "The Lighthouse", prose(1, 4_000)),
+        ("other/books/2", "Маяк", prose(2, 4_000)),
+    ] {
+        let book_is = json!({ "rights": "protected", "title": title, "text": text });
+        server
+            .put(&format!("/v1/libraries/{book}"), JSON, book_is.to_string())
+            .expect(201);
+    }
+    let whole = file(&server, &prose(1, 4_000))["filed"].clone();
+    let half = prose(2, 4_000)[..12_000].to_owned() + &prose(3, 4_000);
+    let half = file(&server, &half)["filed"].clone();
+    let all = [half.clone(), whole.clone()];
+    let entry = shown(&server, &whole);
+    assert_eq!(entry["best_match"]["title"], "The Lighthouse", "{entry}");
+    assert_eq!(entry["covered"], entry["filed"]["report"]["covered"]);
+    for (query, expected) in [
+        ("verdict=protected", &all[..]),
+        ("verdict=forbidden", &[]),
+        ("library=house", &all[1..]),
+        ("library=other", &all[..1]),
+        ("actor=anonymous&q=UPLOAD%20%2017", &all[..]),
+        ("actor=key:shop", &[]),
+        ("q=lightho", &all[1..]),
+        ("q=%D0%BC%D0%B0%D1%8F", &all[..1]),
+        ("q=ighthouse", &[]),
+        ("min_covered=0.9", &all[1..]),
+        ("min_covered=0.1", &all[..]),
+        ("assignee=nobody", &all[..]),
+        ("batch=x", &[]),
+    ] {
+        let found = ids_of(&server, &format!("state=open&{query}"));
+        assert_eq!(found, expected, "{query}");
+    }
+    for query in [
+        "verdict=protected",
+        "state=open&book=1",
+        "q=x",
+        "state=open&verdict=x",
+    ] {
+        server.get(&format!("/v1/decisions?{query}")).expect(400);
+    }
+
+    // Whoever asks without a key takes a check, or gives it back.
+    let assign = |assignee: Option<&str>| {
+        decide(
+            &server,
+            json!({ "check": whole, "ruling": "assigned", "assignee": assignee }),
+        )
+    };
+    assign(Some("anonymous")).expect(201);
+    assert_eq!(ids_of(&server, "state=open&assignee=anonymous"), all[1..]);
+    assert_eq!(ids_of(&server, "state=open&assignee=nobody"), all[..1]);
+    assert_eq!(shown(&server, &whole)["assignee"], "anonymous");
+    assign(Some("key:nobody")).problem(422, "bad_assignee", "no such key");
+    assign(None).expect(201);
+    assert_eq!(ids_of(&server, "state=open&assignee=nobody"), all);
+    assert_eq!(shown(&server, &whole)["state"], "open");
+}
+
+/// A decision is taken back by whoever made it, and what held before holds again.
+#[test]
+fn a_decision_can_be_taken_back() {
+    let server = Running::start();
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &prose(1, 4_000))
+        .expect(201);
+    let check = file(&server, &prose(1, 4_000))["filed"].clone();
+    let record = |ruling: &str| {
+        let decision = json!({ "check": check, "ruling": ruling, "reason": "why" });
+        decide(&server, decision).expect(201)["id"].clone()
+    };
+    let back = || decide(&server, json!({ "check": check, "ruling": "withdrawn" }));
+    back().problem(409, "nothing_to_withdraw", "nothing was decided");
+    let refused = record("refused");
+    record("appealed");
+    record("accepted");
+    for (state, holds) in [
+        ("appealed", None),
+        ("decided", Some(&refused)),
+        ("open", None),
+    ] {
+        back().expect(201);
+        let entry = shown(&server, &check);
+        assert_eq!(entry["state"], state, "{entry}");
+        assert!(
+            holds.is_none_or(|id| entry["decision_id"] == *id),
+            "{entry}"
+        );
+    }
+    back().problem(409, "nothing_to_withdraw", "all is taken back");
+    // All of it stays on record, and in the audit log.
+    let about = format!(
+        "digest={}",
+        shown(&server, &check)["digest"].as_str().expect("a digest")
+    );
+    assert_eq!(ids_of(&server, &about).len(), 7);
+    let audit = server.get("/v1/audit?limit=1000").expect(200);
+    let noted = audit["entries"].to_string();
+    assert_eq!(
+        noted.matches("\"ruling\":\"withdrawn\"").count(),
+        3,
+        "{noted}"
+    );
+    for wrong in [
+        json!({ "check": check, "ruling": "accepted" }),
+        json!({ "check": check, "ruling": "accepted", "reason": "x", "assignee": "anonymous" }),
+        json!({ "check": check, "ruling": "withdrawn", "assignee": "anonymous" }),
+    ] {
+        decide(&server, wrong).problem(422, "bad_decision", "it is not complete");
+    }
+}
+
 /// What could not be checked is told from what is in no book, wherever a check is answered or listed.
 #[test]
 fn a_text_that_cannot_be_checked_does_not_look_clean() {

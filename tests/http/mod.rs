@@ -3,9 +3,11 @@
 /// Whether the catalogues are in a cluster: `tests/http_on_cluster.rs` runs the same tests there.
 const ON_CLUSTER: bool = false;
 
+mod batches;
 mod books;
 mod checks;
 mod codings;
+mod compare;
 mod conditions;
 mod decisions;
 mod find;

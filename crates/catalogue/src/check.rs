@@ -49,7 +49,8 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
     let recipe = recipe.name().clone();
     Comparison {
         recipe,
-        gems_a,
+        // Around its edges, a text is looked up by gems that a longer one may have.
+        gems_a: gems_a.max(common),
         gems_b,
         score,
         matches: meets == Meets::Yes,

@@ -688,7 +688,7 @@ impl Answering<'_> {
         } = self.shown_matches(ranked, options)?;
         let main = &self.in_recipes[at];
         let common = self.common_gems();
-        let counts = self.counts(main, common[at]);
+        let counts = self.counts(main, common[at], &matches);
         let mut notes = self.notes(options.language, &common, uncompared);
         notes.extend(left_out);
         Ok(Report {
@@ -849,13 +849,21 @@ impl Answering<'_> {
         Ok(())
     }
 
-    /// What a report tells of the gems of the query.
-    fn counts(&self, main: &Answered<'_>, common: u32) -> GemCounts {
+    /// What a report tells of the gems of the query, of which these matches are shown.
+    fn counts(&self, main: &Answered<'_>, common: u32, shown: &[Match]) -> GemCounts {
+        let recipe = main.asked.recipe.name();
+        let of_recipe = shown
+            .iter()
+            .filter(|found| found.recipes.first() == Some(recipe));
+        // Around its edges, a text is looked up by gems that a longer one may have, and they are found.
+        let found = of_recipe.map(|found| found.score.common).max();
         let told = self.checking.told(main.asked.recipe);
         let bytes = self.checking.bytes.unwrap_or(0);
         let counted = |count| if told.is_exact() { count } else { 0 };
         GemCounts {
-            gems: told.gems(kept(main.asked.gems), bytes),
+            gems: told
+                .gems(kept(main.asked.gems), bytes)
+                .max(found.unwrap_or(0)),
             looked_up: told.gems(main.asked.gems.len() as u32, bytes),
             common: counted(common),
             allowed: counted(main.count(|probe| self.checking.is_allowed(main.asked, probe))),

@@ -11,11 +11,13 @@
 //! d digest \0 id         → nothing: the entries about a text
 //! b library \0 book \0 id → nothing: the filed checks that matched a book, at first or later, and the decisions about them
 //! l library \0 id        → nothing: the filed checks that matched a book of a library which counts for whoever asked
-//! m id library \0 book   → nothing: the books because of which a person decides about a filed check
+//! m id library \0 book   → the books because of which a person decides about a filed check: nothing, or the entry that found one later
 //! ```
 
 mod queue;
 mod told;
+
+pub use self::queue::SoughtChecks;
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -36,7 +38,9 @@ use super::settings::put;
 use super::sharing::{EVIDENCE, SETTINGS, Turn};
 use super::side_by_side::MOST_COMPARED;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{Decision, DecisionPage, Filed, LaterMatch, NewDecision, Report, Ruling};
+use crate::api::{
+    BestMatch, Decision, DecisionPage, Filed, LaterMatch, NewDecision, Report, Ruling,
+};
 use crate::id::{first_id, new_id};
 use lapidary_checking::{InformationalReason, Reason};
 use lapidary_common::description::TooLong;
@@ -60,6 +64,8 @@ pub struct Case {
     pub name: Option<String>,
     /// The reference of the case.
     pub reference: Option<String>,
+    /// The batch that it is of.
+    pub batch: Option<String>,
 }
 
 /// Which decisions to list. All conditions hold together.
@@ -104,6 +110,18 @@ pub(super) struct StoredDecision {
     /// For `matched`: the book.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     matched_later: Option<LaterMatch>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    covered: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    best_match: Option<BestMatch>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    batch: Option<String>,
+    /// For `assigned`: to whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assignee: Option<String>,
+    /// The entry that held before, or holds again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous_id: Option<String>,
 }
 
 impl StoredDecision {
@@ -112,7 +130,11 @@ impl StoredDecision {
         id: Uuid,
         at: Timestamp,
         actor: &Actor,
-        Case { name, reference }: Case,
+        Case {
+            name,
+            reference,
+            batch,
+        }: Case,
         digest: String,
         report: &Report,
     ) -> Self {
@@ -128,6 +150,11 @@ impl StoredDecision {
             case: reference,
             reason: None,
             matched_later: None,
+            covered: report.covered,
+            best_match: best_match(report),
+            batch,
+            assignee: None,
+            previous_id: None,
         }
     }
 
@@ -172,6 +199,11 @@ impl StoredDecision {
             case,
             reason,
             matched_later,
+            covered,
+            best_match,
+            batch,
+            assignee,
+            previous_id,
         } = self;
         Decision {
             id: id.to_string(),
@@ -191,8 +223,24 @@ impl StoredDecision {
             decision_id: None,
             watch_expires_at: None,
             matched_later,
+            covered,
+            best_match,
+            batch,
+            assignee,
+            previous_id,
         }
     }
+}
+
+/// The first book that a report shows, of those that are more than information.
+fn best_match(report: &Report) -> Option<BestMatch> {
+    let mut matches = report.matches.iter();
+    let best = matches.find(|found| found.informational.is_none())?;
+    Some(BestMatch {
+        library: best.book.library.clone(),
+        id: best.book.id.clone(),
+        title: best.book.title.clone(),
+    })
 }
 
 /// A check that is to be filed.
@@ -238,6 +286,7 @@ impl Decisions<Editor<'_>> {
             return Ok(report);
         }
         check_lengths(case.name.as_deref(), case.reference.as_deref(), None)?;
+        self.0.batches().check_case(&case)?;
         let mut check = self.checked(query, headings, options)?;
         let at = Timestamp::now();
         let id = new_id(at);
@@ -312,7 +361,7 @@ impl Decisions<Editor<'_>> {
         text: Option<&str>,
         headings: &[Heading],
     ) -> Result<Report, CatalogueError> {
-        let turn = self.turn_to_file(text)?;
+        let turn = self.turn_to_file(text, entry)?;
         let turn = turn.as_ref();
         // Another server may have had the turn before.
         if let Some(report) = self.filed_before()? {
@@ -339,10 +388,15 @@ impl Decisions<Editor<'_>> {
     }
 
     /// The turn in which a check is filed, if its gems or its text may be kept. A request that takes effect once has it anyway for
-    /// a text: another server may keep texts, and have begun the same request before.
-    fn turn_to_file(&self, text: Option<&str>) -> Result<Option<Turn<'_>>, CatalogueError> {
+    /// a text: another server may keep texts, and have begun the same request before. A batch counts its checks.
+    fn turn_to_file(
+        &self,
+        text: Option<&str>,
+        entry: &StoredDecision,
+    ) -> Result<Option<Turn<'_>>, CatalogueError> {
         let keeps_text = self.0.evidence.days > 0 || self.0.once().is_some();
         let has_turn = self.0.watching.days > 0 || text.is_some() && keeps_text;
+        let has_turn = has_turn || entry.batch.is_some();
         has_turn
             .then(|| self.0.turn(&self.0.filing_evidence, EVIDENCE))
             .transpose()
@@ -360,6 +414,9 @@ impl Decisions<Editor<'_>> {
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"f", id), filed));
         changes.extend(self.state_changes(id, entry, is_watched)?);
+        if let (Some(batch), Some(name)) = (&entry.batch, &entry.name) {
+            changes.extend(self.0.batches().changes_of_check(batch, name, id)?);
+        }
         changes.extend(self.0.keep_answer(&filed.report.filed)?);
         self.write(id, entry, Some(filed), changes, turn, false)
     }
@@ -367,7 +424,8 @@ impl Decisions<Editor<'_>> {
     /// Records what was decided about a filed check.
     ///
     /// # Errors
-    /// [`CatalogueError::NoSuchDecision`], [`CatalogueError::BadDecision`] and [`CatalogueError::TooLong`].
+    /// [`CatalogueError::NoSuchDecision`], [`CatalogueError::BadDecision`], [`CatalogueError::BadAssignee`],
+    /// [`CatalogueError::NothingToWithdraw`] and [`CatalogueError::TooLong`].
     pub fn decide(
         &self,
         new: &NewDecision,
@@ -377,8 +435,7 @@ impl Decisions<Editor<'_>> {
             return Ok(decision);
         }
         check_lengths(None, None, Some(&new.reason))?;
-        let is_ruling = !matches!(new.ruling, Ruling::Checked | Ruling::Matched);
-        if !is_ruling || new.reason.trim().is_empty() {
+        if !is_complete(new) {
             return Err(CatalogueError::BadDecision);
         }
         let (check, about) = self.entry_of(&new.check, by)?;
@@ -391,14 +448,25 @@ impl Decisions<Editor<'_>> {
         if let Some(decision) = self.0.answered_before()? {
             return Ok(decision);
         }
+        let previous_id = match new.ruling {
+            Ruling::Withdrawn => Some(self.holds_again(check, &self.0.actor, by)?),
+            Ruling::Assigned => {
+                let assignee = new.assignee.as_deref();
+                self.may_assign(assignee, (check, &about), &self.0.actor, by)?;
+                None
+            }
+            _ => self.last_of(check)?,
+        };
         let at = self.time_after(check, about.at)?;
         let id = new_id(at);
-        let (actor, reason) = (self.0.actor.to_string(), Some(new.reason.clone()));
+        let reason = Some(new.reason.clone()).filter(|reason| !reason.trim().is_empty());
         let kept = StoredDecision {
             at,
-            actor,
+            actor: self.0.actor.to_string(),
             ruling: new.ruling,
             reason,
+            assignee: new.assignee.clone(),
+            previous_id,
             ..about
         };
         let decision = kept.clone().shown(id, None);
@@ -465,6 +533,11 @@ impl Decisions<Editor<'_>> {
             reason,
             filed,
             matched_later,
+            covered,
+            best_match,
+            batch,
+            assignee,
+            previous_id,
             ..
         } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
@@ -481,8 +554,13 @@ impl Decisions<Editor<'_>> {
             name,
             case,
             reason,
-            // Of a check, it is said by another entry.
+            // Of a check, they are said by other entries.
             matched_later: matched_later.filter(|_| ruling == Ruling::Matched),
+            assignee: assignee.filter(|_| ruling == Ruling::Assigned),
+            covered,
+            best_match,
+            batch,
+            previous_id,
         };
         if let Some(known) = self.entry(id)? {
             return Ok(known == kept);
@@ -566,6 +644,22 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             decisions,
             next_cursor,
         })
+    }
+
+    /// The filed checks with these ids, without their reports.
+    pub(super) fn listed(&self, ids: &[Uuid]) -> Result<Vec<Option<Decision>>, CatalogueError> {
+        let (mut listed, mut found) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids {
+            let entry = self.entry(*id)?;
+            listed.push(entry.is_some());
+            found.extend(entry.map(|entry| entry.shown(*id, None)));
+        }
+        self.add_states(&mut found)?;
+        let mut found = found.into_iter();
+        Ok(listed
+            .into_iter()
+            .map(|is_there| is_there.then(|| found.next()).flatten())
+            .collect())
     }
 
     /// The decision of this id, if it is about this book and this viewer sees it.
@@ -669,9 +763,17 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 
     /// Whether a check matched a book of the libraries that an actor reviews.
     fn matches_library_of(&self, check: Uuid, by: &Actor) -> Result<bool, CatalogueError> {
-        let libraries = self.0.keys().reviewed_by(by)?;
+        self.matches_any_of(check, &self.0.keys().reviewed_by(by)?)
+    }
+
+    /// Whether a check matched a book of these libraries which counts for whoever asked.
+    fn matches_any_of<'l>(
+        &self,
+        check: Uuid,
+        libraries: impl IntoIterator<Item = &'l Library>,
+    ) -> Result<bool, CatalogueError> {
+        let libraries = libraries.into_iter();
         let keys: Vec<Vec<u8>> = libraries
-            .iter()
             .map(|library| key(&library_prefix(library.as_str()), check))
             .collect();
         let rows = self.0.rows_of(Table::Decisions, &keys)?;
@@ -687,6 +789,7 @@ fn rows_of_entry(
 ) -> Result<Vec<RowChange>, CatalogueError> {
     let check = parsed(&kept.check)?;
     let (mut libraries, mut keys) = (filed.map(libraries_of).unwrap_or_default(), Vec::new());
+    let mut causes = Vec::new();
     for (library, book) in filed.map(books_of).unwrap_or_default() {
         keys.push(key(&book_prefix(&library, &book), id));
     }
@@ -695,7 +798,12 @@ fn rows_of_entry(
     }) = &kept.matched_later
     {
         libraries.insert(library);
-        keys.push(cause_row(check, library, book));
+        let cause = cause_row(check, library, book);
+        causes.push(RowChange::put(
+            Table::Decisions,
+            cause,
+            id.as_bytes().as_slice(),
+        ));
         let book = book_prefix(library, book);
         keys.extend([check, id].map(|id| key(&book, id)));
     }
@@ -713,6 +821,7 @@ fn rows_of_entry(
     let rows = keys.into_iter();
     let rows = rows.map(|row| RowChange::put(Table::Decisions, row, ""));
     Ok(rows
+        .chain(causes)
         .chain([put(Table::Decisions, key(b"r", id), kept)])
         .collect())
 }
@@ -867,6 +976,19 @@ fn days(day: Date) -> (Timestamp, Timestamp) {
 fn start_of(day: Date) -> Timestamp {
     day.to_zoned(TimeZone::UTC)
         .map_or(Timestamp::MAX, |begin| begin.timestamp())
+}
+
+/// Whether a new decision says what its ruling needs, and nothing else.
+fn is_complete(new: &NewDecision) -> bool {
+    let has_reason = !new.reason.trim().is_empty();
+    match new.ruling {
+        Ruling::Checked | Ruling::Matched => false,
+        Ruling::Accepted | Ruling::Refused | Ruling::Appealed => {
+            has_reason && new.assignee.is_none()
+        }
+        Ruling::Withdrawn => new.assignee.is_none(),
+        Ruling::Assigned => true,
+    }
 }
 
 /// What was said of a case and of a decision must not be too long.

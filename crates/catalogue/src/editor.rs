@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::sharing::Turn;
 use super::{
-    AllowLists, Audit, Books, Catalogue, CatalogueRecipes, CheckHistory, Checks, Copying,
+    AllowLists, Audit, Batches, Books, Catalogue, CatalogueRecipes, CheckHistory, Checks, Copying,
     Decisions, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
@@ -109,6 +109,8 @@ subjects! {
     allow_lists: AllowLists,
     /// Its audit log.
     audit: Audit,
+    /// Its batches of files.
+    batches: Batches,
     /// Its books.
     books: Books,
     /// How many checks there were.

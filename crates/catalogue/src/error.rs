@@ -146,6 +146,24 @@ pub enum CatalogueError {
     /// A decision without a ruling or a reason.
     #[error("a decision is accepted, refused or appealed, and needs a reason")]
     BadDecision,
+    /// A check that cannot be assigned to somebody.
+    #[error(
+        "a check is assigned to a key that sees it, by an administrator; reviewers take it themselves, or give it back"
+    )]
+    BadAssignee,
+    /// No decision that could be taken back.
+    #[error(
+        "there is no decision of yours to take back; if another was recorded since, record a new one"
+    )]
+    NothingToWithdraw,
+    /// No such batch of files, or not any more, or of another.
+    #[error("there is no such batch; the last 100 of a key are kept, for that key alone")]
+    NoSuchBatch,
+    /// A batch that cannot be made, or has no such file.
+    #[error(
+        "a batch has 1 to 500 files with different names of at most 1,000 bytes, and a check in it has the name of one of them"
+    )]
+    BadBatch,
     /// A link to a filed check that is not there, or not any more.
     #[error(
         "this link does not exist, has expired or was deleted; ask whoever sent it for another"
@@ -389,6 +407,10 @@ impl Classified for CatalogueError {
             Self::NoSuchText(_) | Self::NoSuchEvidence(_) => ErrorCode::NoSuchText,
             Self::NoSuchDecision(_) => ErrorCode::NoSuchDecision,
             Self::BadDecision => ErrorCode::BadDecision,
+            Self::BadAssignee => ErrorCode::BadAssignee,
+            Self::NothingToWithdraw => ErrorCode::NothingToWithdraw,
+            Self::NoSuchBatch => ErrorCode::NoSuchBatch,
+            Self::BadBatch => ErrorCode::BadBatch,
             Self::NoSuchLink => ErrorCode::NoSuchLink,
             Self::BadLink(_) => ErrorCode::BadLink,
             Self::OtherText(_) | Self::OtherEvidence { .. } => ErrorCode::OtherText,

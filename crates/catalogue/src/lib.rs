@@ -42,6 +42,7 @@ mod answer;
 mod answer_size;
 mod audit;
 mod authority;
+mod batches;
 mod books;
 mod check;
 mod check_counts;
@@ -87,12 +88,13 @@ pub use add::Prepared;
 pub use allow_lists::{AllowLists, Allowable};
 pub use answer::{CheckOptions, Comparison, Query, Recipes, TextGems};
 pub use audit::Audit;
+pub use batches::Batches;
 pub use books::{BookFilter, Books};
 pub use check::{Checks, compare, today};
 pub use check_counts::CheckHistory;
 use copy::complete;
 pub use copy::{Copied, Copying};
-pub use decisions::{Case, Decisions, SoughtDecisions};
+pub use decisions::{Case, Decisions, SoughtChecks, SoughtDecisions};
 pub use digest::digests_of;
 pub use doctor::{SOON, diagnose};
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
@@ -379,6 +381,7 @@ impl Catalogue {
         if let Some(vitals) = &vitals {
             METRICS.store.set(vitals);
         }
+        METRICS.watched_checks(self.watches().stats()?.checks);
         Ok(vitals)
     }
 

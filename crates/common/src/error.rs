@@ -110,6 +110,7 @@ codes! {
     NotYourLibrary = "not_your_library": Forbidden,
 
     NoSuchAllowList = "no_such_allow_list": Missing,
+    NoSuchBatch = "no_such_batch": Missing,
     NoSuchBook = "no_such_book": Missing,
     NoSuchDecision = "no_such_decision": Missing,
     NoSuchJob = "no_such_job": Missing,
@@ -135,6 +136,7 @@ codes! {
     Matches = "matches": Conflict,
     NotOffered = "not_offered": Conflict,
     NotRecut = "not_recut": Conflict,
+    NothingToWithdraw = "nothing_to_withdraw": Conflict,
     OtherText = "other_text": Conflict,
     RecipeDiffers = "recipe_differs": Conflict,
     RecipeIncomplete = "recipe_incomplete": Conflict,
@@ -161,6 +163,8 @@ codes! {
 
     UnknownHost = "unknown_host": WrongHost,
 
+    BadAssignee = "bad_assignee": Input,
+    BadBatch = "bad_batch": Input,
     BadDecision = "bad_decision": Input,
     BadEvents = "bad_events": Input,
     BadExport = "bad_export": Input,

@@ -1,10 +1,10 @@
 //! Filed checks, and the decisions about them.
 
 use jiff::civil::Date;
-use lapidary_catalogue::SoughtDecisions;
 use lapidary_catalogue::api::{CheckState, Decision, DecisionPage, NewDecision};
+use lapidary_catalogue::{SoughtChecks, SoughtDecisions};
 use lapidary_common::error::ErrorCode;
-use lapidary_store::BookKey;
+use lapidary_store::{BookKey, Rights};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
@@ -12,6 +12,9 @@ use utoipa::IntoParams;
 use crate::{
     Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, filled, page_limit,
 };
+
+/// Maximum length of the words that are sought, in bytes.
+const MOST_SOUGHT: usize = 500;
 
 /// Lists filed checks and decisions.
 pub struct ListDecisions;
@@ -22,7 +25,7 @@ pub struct ListDecisions;
 pub struct DecisionsQuery {
     /// Only about the text with this digest (BLAKE3 in hexadecimal)
     pub digest: Option<String>,
-    /// Only about checks that matched this book; requires `book`
+    /// Only about checks that matched this book; requires `book`. With `state`: that matched any book of the library
     pub library: Option<String>,
     /// The book's id in the library
     pub book: Option<String>,
@@ -31,6 +34,21 @@ pub struct DecisionsQuery {
     /// Only filed checks in this state, newest first; without `digest`, `book` and `day`
     #[param(inline)]
     pub state: Option<CheckState>,
+    /// With `state`: only with this verdict
+    #[param(inline)]
+    pub verdict: Option<Rights>,
+    /// With `state`: only filed by this actor
+    pub actor: Option<String>,
+    /// With `state`: only assigned to this actor, or to `nobody`
+    pub assignee: Option<String>,
+    /// With `state`: only with at least this share of the text in protected or forbidden books
+    #[param(minimum = 0, maximum = 1)]
+    pub min_covered: Option<f64>,
+    /// With `state`: only with these words in the name, the case or the title of the best match; their beginnings will do
+    #[param(max_length = 500)]
+    pub q: Option<String>,
+    /// With `state`: only of this batch
+    pub batch: Option<String>,
     /// The `next_cursor` of the previous page
     pub cursor: Option<String>,
     /// The maximum number of entries
@@ -42,7 +60,7 @@ impl Input for DecisionsQuery {
     fn sent_as() -> SentAs {
         SentAs::query::<Self>(
             "digest, library and book (together), day (such as 2026-01-31), state ('open', 'appealed', 'decided', 'watched' or \
-             'clear'; without those before), cursor (the 'next_cursor' of the previous page) and limit (a number)",
+             'clear'; without digest, book and day) and with it library, verdict, actor, assignee, min_covered, q and batch, cursor (the 'next_cursor' of the previous page) and limit (a number)",
         )
     }
 }
@@ -55,25 +73,52 @@ impl DecisionsQuery {
                 id: id.parse()?,
             })),
             (None, None) => Ok(None),
-            _ => Err(OperationError::refused(
-                ErrorCode::BadQuery,
-                "give both of 'library' and 'book', or none",
-            )),
+            _ => Err(bad_query("give both of 'library' and 'book', or none")),
         }
     }
 
-    /// The state, if it is all that is sought.
-    fn only_state(&self) -> Result<Option<CheckState>, OperationError> {
-        let others = [&self.digest, &self.library, &self.book];
-        let is_alone = self.day.is_none() && others.iter().all(|other| other.is_none());
-        if self.state.is_some() && !is_alone {
-            return Err(OperationError::refused(
-                ErrorCode::BadQuery,
-                "give 'state' without 'digest', 'library', 'book' and 'day'",
-            ));
+    /// The filed checks that are sought, if a state is.
+    fn checks(&self) -> Result<Option<SoughtChecks>, OperationError> {
+        let others = [&self.actor, &self.assignee, &self.q, &self.batch];
+        let narrows = self.verdict.is_some()
+            || self.min_covered.is_some()
+            || others.iter().any(|other| other.is_some());
+        let is_of_entries = self.day.is_some() || self.digest.is_some() || self.book.is_some();
+        let Some(state) = self.state else {
+            return if narrows {
+                Err(bad_query(
+                    "give 'verdict', 'actor', 'assignee', 'min_covered', 'q' and 'batch' with 'state'",
+                ))
+            } else {
+                Ok(None)
+            };
+        };
+        if is_of_entries {
+            return Err(bad_query("give 'state' without 'digest', 'book' and 'day'"));
         }
-        Ok(self.state)
+        if self
+            .q
+            .as_ref()
+            .is_some_and(|words| words.len() > MOST_SOUGHT)
+        {
+            return Err(bad_query("'q' is too long: it has at most 500 bytes"));
+        }
+        let library = self.library.as_ref().map(|library| library.parse());
+        Ok(Some(SoughtChecks {
+            library: library.transpose()?,
+            verdict: self.verdict,
+            actor: self.actor.clone(),
+            assignee: self.assignee.clone(),
+            min_covered: self.min_covered,
+            words: self.q.clone(),
+            batch: self.batch.clone(),
+            ..SoughtChecks::in_state(state)
+        }))
     }
+}
+
+fn bad_query(detail: &str) -> OperationError {
+    OperationError::refused(ErrorCode::BadQuery, detail)
 }
 
 impl Operation for ListDecisions {
@@ -94,9 +139,9 @@ impl Operation for ListDecisions {
         query: DecisionsQuery,
     ) -> Result<DecisionPage, OperationError> {
         let limit = page_limit(query.limit)?;
-        if let Some(state) = query.only_state()? {
+        if let Some(sought) = query.checks()? {
             let (decisions, by) = (session.decisions(), session.viewer());
-            return Ok(decisions.page_in(state, by, query.cursor.as_deref(), limit)?);
+            return Ok(decisions.page_in(&sought, by, query.cursor.as_deref(), limit)?);
         }
         let book = query.book()?;
         let sought = SoughtDecisions {

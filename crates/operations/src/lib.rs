@@ -28,6 +28,7 @@
 
 pub mod allow;
 pub mod audit;
+pub mod batches;
 pub mod books;
 pub mod decisions;
 pub mod find;

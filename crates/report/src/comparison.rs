@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use lapidary_gems::Place;
-use maud::html;
+use maud::{Markup, html};
 
 use super::html::{date, whole_page};
 use super::page::clean;
@@ -76,14 +76,28 @@ fn passage_place(language: Language, place: Place, at: Option<&PositionRange>) -
 #[must_use]
 pub fn html_comparison(
     language: Language,
-    [a, b]: [&str; 2],
+    names: [&str; 2],
     texts: [Side<'_>; 2],
     comparison: &Comparison,
     when: Timestamp,
 ) -> String {
-    let names = [clean(a), clean(b)];
+    let [a, b] = names.map(clean);
+    let part = comparison_part(language, names, texts, comparison, when);
+    whole_page(language, &language.comparison_of(&a, &b), &part)
+}
+
+/// The same as a part of a page.
+#[must_use]
+pub fn comparison_part(
+    language: Language,
+    names: [&str; 2],
+    texts: [Side<'_>; 2],
+    comparison: &Comparison,
+    when: Timestamp,
+) -> Markup {
+    let names = names.map(clean);
     let title = language.comparison_of(&names[0], &names[1]);
-    let body = html! {
+    html! {
         h1 { (title) }
         dl {
             dt { (language.head_compared()) }
@@ -109,8 +123,7 @@ pub fn html_comparison(
                 (side_by_side(language, heads.each_ref().map(String::as_str), texts, &comparison.passages))
             }
         }
-    };
-    whole_page(language, &title, &body)
+    }
 }
 
 fn shares(language: Language, comparison: &Comparison) -> String {

@@ -29,7 +29,7 @@ mod tests;
 mod words;
 mod works;
 
-pub use self::comparison::{html_comparison, print_comparison};
+pub use self::comparison::{comparison_part, html_comparison, print_comparison};
 pub use self::disguise::hidden_words;
 pub use self::duplicates::{
     Copies, DuplicatesReport, Overlaps, duplicates_left_out, group_picture, html_duplicates,
@@ -44,7 +44,7 @@ pub use self::index::{Checked, Summary, html_index, rights_word, summary};
 pub use self::outcome::Outcome;
 pub use self::page::{TerminalPage, clean, harmless, wrap};
 pub use self::passages::Side;
-pub use self::table::passages_csv;
+pub use self::table::{checks_csv, checks_xlsx, passages_csv};
 pub use self::terminal::print_report;
 pub use self::terminal::style;
-pub use self::words::{later_match, ruling, why_not_checked};
+pub use self::words::{check_state, later_match, ruling, why_not_checked};

@@ -20,7 +20,7 @@ const SHOWN: u64 = 1_000_000;
 /// A row of a passage ends after this many bytes.
 const ROW: u64 = 400;
 /// The most bytes in a cell of a spreadsheet, some of which take 32,767 characters.
-const CELL: usize = 32_000;
+pub(super) const CELL: usize = 32_000;
 /// How many bytes of a passage its summary shows.
 const FIRST: usize = 300;
 
@@ -487,7 +487,7 @@ fn is_blank(c: char) -> bool {
 }
 
 /// The start of a text, up to a whole character.
-fn up_to(text: &str, most: usize) -> &str {
+pub(super) fn up_to(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len()))
         .rev()
         .find(|end| text.is_char_boundary(*end));

@@ -4,7 +4,7 @@ use lapidary_gems::{Place, RecipeName, Rule};
 
 use super::outcome::Outcome;
 use super::page::clean;
-use lapidary_catalogue::api::{LaterMatch, Match, Report, Ruling};
+use lapidary_catalogue::api::{CheckState, LaterMatch, Match, Report, Ruling};
 use lapidary_checking::{Extent, Identity, InformationalReason, Reason, Relation};
 use lapidary_extract::position::{Position, PositionRange};
 use lapidary_language::Language;
@@ -63,6 +63,20 @@ pub fn ruling(language: Language, ruling: Ruling) -> String {
         Ruling::Refused => language.c_refused(),
         Ruling::Appealed => language.c_appealed(),
         Ruling::Matched => language.c_matched(),
+        Ruling::Withdrawn => language.c_withdrawn(),
+        Ruling::Assigned => language.c_assigned(),
+    }
+}
+
+/// Where a check stands, in a word or two.
+#[must_use]
+pub fn check_state(language: Language, state: CheckState) -> String {
+    match state {
+        CheckState::Open => language.c_state_open(),
+        CheckState::Appealed => language.c_state_appealed(),
+        CheckState::Decided => language.c_state_decided(),
+        CheckState::Watched => language.c_state_watched(),
+        CheckState::Clear => language.c_state_clear(),
     }
 }
 

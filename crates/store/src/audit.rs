@@ -127,7 +127,7 @@ pub enum Action {
     Decided {
         /// The id of the entry.
         decision: String,
-        /// `checked`, `accepted`, `refused`, `appealed` or `matched`.
+        /// `checked`, `accepted`, `refused`, `appealed`, `matched`, `withdrawn` or `assigned`.
         ruling: String,
         /// The id of the check that it is about.
         check: String,

@@ -125,6 +125,7 @@ impl CheckArgs {
             record: self.record.then(|| Case {
                 name: None,
                 reference: self.case.clone(),
+                ..Case::default()
             }),
             language: self.language.lang,
             ..CheckOptions::default()

@@ -27,9 +27,17 @@
     if (button.dataset.copy) {
       navigator.clipboard?.writeText(document.getElementById(button.dataset.copy).textContent);
     }
-    if (button.dataset.csv) save(button.closest('section').querySelector('table'), button.dataset.csv);
+    if (button.dataset.csv) save(document.querySelector('#table table'), button.dataset.csv);
     if ('sort' in button.dataset) sort(button.closest('th'));
   });
+
+  // A box that chooses all of a table.
+  for (const all of document.querySelectorAll('[data-all]')) {
+    all.closest('[hidden]').hidden = false;
+    all.addEventListener('change', () => {
+      for (const one of document.querySelectorAll(`[name="${all.dataset.all}"]`)) one.checked = all.checked;
+    });
+  }
 
   // The passages of a report. The access keys J and K go to the next and the previous one.
   let passage;
@@ -78,13 +86,15 @@
   for (const form of document.querySelectorAll('form[data-max], form[data-check]')) {
     const input = form.querySelector('[type=file], textarea');
     const files = () => [...(input.files ?? [])];
+    // Files to check may be dropped anywhere on the page.
+    const area = 'files' in form.dataset ? document : form;
     for (const kind of ['dragenter', 'dragover']) {
-      form.addEventListener(kind, (event) => { event.preventDefault(); form.classList.add('over'); });
+      area.addEventListener(kind, (event) => { event.preventDefault(); form.classList.add('over'); });
     }
     for (const kind of ['dragleave', 'drop']) {
-      form.addEventListener(kind, () => form.classList.remove('over'));
+      area.addEventListener(kind, () => form.classList.remove('over'));
     }
-    form.addEventListener('drop', (event) => {
+    area.addEventListener('drop', (event) => {
       event.preventDefault();
       if (event.dataTransfer.files.length && input.files) input.files = event.dataTransfer.files;
     });
@@ -94,7 +104,7 @@
       if (event.target !== form) return;
       tell('');
       const own = tooLarge(form, files()) ? () => {}
-        : 'files' in form.dataset && files().length > 1 ? several
+        : 'files' in form.dataset && (files().length > 1 || form.dataset.batch) ? several
         : 'check' in form.dataset && stays?.checked ? alone : undefined;
       if (!own) return;
       event.preventDefault();
@@ -118,8 +128,9 @@
     worker.postMessage({ as: 'query', recipe: stays.dataset.recipe, [text instanceof Blob ? 'file' : 'text']: text });
   });
 
-  const gemsOf = ({ gems, indexed }, name, address) => JSON.stringify({
-    gems, indexed, recipe: stays.dataset.recipe, allow_incomplete: true, ...(/record=true/.test(address) && { record: true, name }),
+  const isFiling = (address) => /record=true/.test(address);
+  const gemsOf = ({ gems, indexed }, name, address, batch) => JSON.stringify({
+    gems, indexed, recipe: stays.dataset.recipe, allow_incomplete: true, ...(isFiling(address) && { record: true, name, batch }),
   });
 
   const post = async (address, body) => {
@@ -183,29 +194,56 @@
     }
   };
 
+  // Makes a batch of files, which can be left and found again. Its address becomes that of the page.
+  const begin = async (files) => {
+    const answer = await post('/console/batches', JSON.stringify({ files: files.map((file) => file.name) }));
+    const place = answer?.headers.get('hx-push-url');
+    if (place) {
+      history.replaceState({ htmx: true }, '');
+      history.pushState({ htmx: true }, '', place);
+    } else if (answer) {
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      document.getElementById('result').replaceWith(page.getElementById('result'));
+    }
+    return place?.split('/').pop();
+  };
+
+  const rowOf = (body, name) => [...body.rows].find((row) => row.dataset.name === name);
+
   // Checks several files, a few at a time, each a row of the table.
-  const several = async (form, submitter, files) => {
+  const several = async (form, submitter, chosen) => {
     const section = document.getElementById('table');
     const [head, body] = [section.querySelector('thead tr'), section.querySelector('tbody')];
-    head.replaceChildren(document.getElementById('heads').content.cloneNode(true));
-    body.replaceChildren();
+    const action = addressOf(form, submitter);
+    let { batch } = form.dataset;
+    // Of a batch, only what is left is sent.
+    const files = batch ? chosen.filter((file) => 'left' in (rowOf(body, file.name)?.dataset ?? {})) : chosen;
+    if (!batch) {
+      if (isFiling(action)) {
+        batch = await begin(files);
+        if (!batch) return;
+      }
+      head.replaceChildren(document.getElementById('heads').content.cloneNode(true));
+      body.replaceChildren();
+    }
     document.getElementById('result').replaceChildren();
     section.hidden = false;
     const progress = form.querySelector('progress');
     progress.value = 0;
     progress.hidden = false;
-    const action = addressOf(form, submitter);
     let done = 0;
     const next = async () => {
       for (let file = files.shift(); file; file = files.shift()) {
         const data = new FormData();
         data.append('file', file);
         try {
-          const sent = stays?.checked ? gemsOf(await queryOf(file), file.name, action) : data;
-          const answer = await post(`${action}${action.includes('?') ? '&' : '?'}row=${encodeURIComponent(file.name)}`, sent);
+          const sent = stays?.checked ? gemsOf(await queryOf(file), file.name, action, batch) : data;
+          const named = new URLSearchParams({ row: file.name, ...(batch && { batch }) });
+          const answer = await post(`${action}${action.includes('?') ? '&' : '?'}${named}`, sent);
           if (!answer) return;
           const row = document.createElement('tbody');
           row.innerHTML = await answer.text();
+          rowOf(body, file.name)?.remove();
           body.append(...row.querySelectorAll('tr'));
         } catch (error) {
           if (error instanceof Unread) {
@@ -225,11 +263,14 @@
   };
 
   const unread = (body, name) => {
+    rowOf(body, name)?.remove();
     const row = body.insertRow();
     row.className = 'failed';
+    row.dataset.name = name;
+    row.dataset.left = '';
     row.insertCell().textContent = name;
     const cell = row.insertCell();
-    cell.colSpan = 4;
+    cell.colSpan = 3;
     cell.textContent = document.getElementById('unread').content.querySelector('h2').textContent;
   };
 

@@ -91,6 +91,9 @@ pub struct Check {
     #[schema(max_length = 1000)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
+    /// With `record`: the batch that has a file of this `name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
     /// The `ref` of a line in a batch; refused in a single check.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     #[schema(ignore)]
@@ -134,6 +137,8 @@ pub struct CheckParameters {
     pub name: Option<String>,
     /// With `record`: the reference of the case
     pub case: Option<String>,
+    /// With `record`: the batch that has a file of this `name`
+    pub batch: Option<String>,
 }
 
 /// The form that existing clients post.
@@ -170,7 +175,8 @@ pub struct Report {
     /// libraries that only inform are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
+    /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have, or that a match
+    /// has in common with it, if that is more.
     /// `hardened` looks up more gems than these, so that changed copies are found. With a secret, this is estimated from the length,
     /// but for administrators.
     pub gems: u32,

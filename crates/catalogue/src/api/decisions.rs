@@ -22,6 +22,10 @@ pub enum Ruling {
     Appealed,
     /// A book that was added later matches.
     Matched,
+    /// Whoever made the last decision took it back.
+    Withdrawn,
+    /// Somebody is to decide, or nobody in particular.
+    Assigned,
 }
 
 impl Ruling {
@@ -34,6 +38,8 @@ impl Ruling {
             Self::Refused => "refused",
             Self::Appealed => "appealed",
             Self::Matched => "matched",
+            Self::Withdrawn => "withdrawn",
+            Self::Assigned => "assigned",
         }
     }
 }
@@ -83,11 +89,17 @@ impl CheckState {
 pub struct NewDecision {
     /// The id of the filed check.
     pub check: String,
-    /// What was decided: `accepted`, `refused` or `appealed`.
+    /// What was decided: `accepted`, `refused` or `appealed`. Or `withdrawn`, which takes back the last decision, if it is your own;
+    /// or `assigned`.
     pub ruling: Ruling,
-    /// Why.
-    #[schema(min_length = 1, max_length = 4000)]
+    /// Why. Only `withdrawn` and `assigned` need no reason.
+    #[schema(max_length = 4000)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// With `assigned`: who is to decide, as `actor` names them; nobody in particular if it is missing. Administrators name any key
+    /// that sees the check, reviewers only their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
 }
 
 /// A filed check, or a decision about one. Entries are never changed.
@@ -138,6 +150,33 @@ pub struct Decision {
     /// For `matched`: the book. For `checked`: the last book that made the check wait for a decision again, while it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched_later: Option<LaterMatch>,
+    /// The share of the text that is in protected or forbidden books, as in the report. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<f64>,
+    /// The first book that the report shows. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_match: Option<BestMatch>,
+    /// The batch in which the check was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<String>,
+    /// For `checked`: who is to decide, if it is assigned. For `assigned`: to whom, or nobody in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    /// For a decision: the entry that held before it. For `withdrawn`: the one that holds again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_id: Option<String>,
+}
+
+/// The first book that a report shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BestMatch {
+    /// Its library.
+    pub library: String,
+    /// Its id in the library.
+    pub id: String,
+    /// Its title, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// A book that was added or changed after a check was filed, and matches it.

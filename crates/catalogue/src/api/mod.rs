@@ -6,6 +6,7 @@
 
 mod allow;
 mod audit;
+mod batches;
 mod books;
 mod checks;
 mod decisions;
@@ -23,6 +24,7 @@ mod webhooks;
 pub use crate::permission::Unless;
 pub use allow::{AllowList, AllowLists, NewAllowList};
 pub use audit::{AuditEntry, AuditPage};
+pub use batches::{Batch, BatchFile, Batches, NewBatch};
 pub use books::{
     AddOutcome, Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FieldChange, FoundBooks,
     ImportAnswer, LexiconStats, Libraries, LibraryListing, LibraryTrust, NewBook, NodeStats, Page,
@@ -33,8 +35,8 @@ pub use checks::{
     Match, Report,
 };
 pub use decisions::{
-    CheckState, Decision, DecisionPage, EvidenceStats, Filed, KeptText, LaterMatch, NewDecision,
-    Ruling, WatchStats,
+    BestMatch, CheckState, Decision, DecisionPage, EvidenceStats, Filed, KeptText, LaterMatch,
+    NewDecision, Ruling, WatchStats,
 };
 pub use doctor::{Finding, FindingCode, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};

@@ -3,8 +3,9 @@
 //! They are in [`Table::Decisions`] too, with these keys:
 //!
 //! ```text
-//! s id         → the state of a filed check, and the id of the entry that it is from
+//! s id         → the state of a filed check, the id of the entry that it is from, and that of the last entry about it
 //! q state id   → nothing: the filed checks in a state, newest first; all bits of their ids are flipped
+//! a id         → the id of the last entry that assigned a filed check
 //! ```
 
 use std::ops::Deref;
@@ -17,7 +18,72 @@ use super::{
 };
 use crate::api::{CheckState, Decision, DecisionPage, Ruling};
 use lapidary_checking::Reason;
-use lapidary_store::{Actor, Rights, RowChange, Table};
+use lapidary_store::{Actor, Field, Library, Rights, RowChange, Table, Term};
+
+/// In place of an assignee: what is assigned to nobody.
+const NOBODY: &str = "nobody";
+
+/// Which filed checks to list. All conditions hold together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SoughtChecks {
+    /// In this state.
+    pub state: CheckState,
+    /// That matched a book of this library, which counts for whoever checked.
+    pub library: Option<Library>,
+    /// With this verdict.
+    pub verdict: Option<Rights>,
+    /// Filed by this actor.
+    pub actor: Option<String>,
+    /// Assigned to this actor, or to `nobody`.
+    pub assignee: Option<String>,
+    /// With at least this share of the text in protected or forbidden books, from 0 to 1.
+    pub min_covered: Option<f64>,
+    /// Words that those of the name, the case and the title of the best match begin with.
+    pub words: Option<String>,
+    /// Of this batch.
+    pub batch: Option<String>,
+}
+
+impl SoughtChecks {
+    /// All in a state.
+    #[must_use]
+    pub fn in_state(state: CheckState) -> Self {
+        Self {
+            state,
+            library: None,
+            verdict: None,
+            actor: None,
+            assignee: None,
+            min_covered: None,
+            words: None,
+            batch: None,
+        }
+    }
+
+    /// Whether the conditions hold of an entry that it answers itself.
+    fn is_met_by(&self, entry: &StoredDecision) -> bool {
+        let is = |sought: &Option<String>, found: Option<&String>| {
+            sought.is_none() || sought.as_ref() == found
+        };
+        is(&self.actor, Some(&entry.actor))
+            && is(&self.batch, entry.batch.as_ref())
+            && self.verdict.is_none_or(|verdict| verdict == entry.verdict)
+            && self
+                .min_covered
+                .is_none_or(|least| entry.covered.is_some_and(|covered| covered >= least))
+            && self.words.as_deref().is_none_or(|words| entry.has(words))
+    }
+}
+
+/// Where a filed check stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CheckStanding {
+    state: CheckState,
+    /// The entry that holds.
+    entry: Uuid,
+    /// The last entry, which may have taken back one that held.
+    last: Uuid,
+}
 
 /// The letter of a state in keys and rows.
 fn letter(state: CheckState) -> u8 {
@@ -39,6 +105,8 @@ pub(super) fn state_after(entry: &StoredDecision, is_watched: bool) -> CheckStat
         Ruling::Matched => CheckState::Open,
         Ruling::Accepted | Ruling::Refused => CheckState::Decided,
         Ruling::Appealed => CheckState::Appealed,
+        // They say nothing about that themselves.
+        Ruling::Withdrawn | Ruling::Assigned => CheckState::Open,
     }
 }
 
@@ -50,11 +118,27 @@ impl StoredDecision {
         let matches = [Reason::Match, Reason::NoneDecides].contains(&reason);
         self.verdict.forbids() || self.verdict == Rights::Unknown && matches
     }
+
+    /// Whether for each of these words, its name, its case or the title of its best match has one that begins with it.
+    fn has(&self, words: &str) -> bool {
+        let title = self
+            .best_match
+            .as_ref()
+            .and_then(|best| best.title.as_ref());
+        let own = [self.name.as_ref(), self.case.as_ref(), title].into_iter();
+        let own: Vec<Term> = own
+            .flatten()
+            .flat_map(|text| Term::words(Field::Title, text))
+            .collect();
+        Term::words(Field::Title, words)
+            .all(|sought| own.iter().any(|own| own.text().starts_with(sought.text())))
+    }
 }
 
-/// What puts a check into a state, by this entry about it.
-fn changes_of_state(check: Uuid, state: CheckState, entry: Uuid) -> Vec<RowChange> {
-    let row = [&[letter(state)][..], entry.as_bytes()].concat();
+/// What puts a check into a state.
+fn changes_of_state(check: Uuid, standing: CheckStanding) -> Vec<RowChange> {
+    let CheckStanding { state, entry, last } = standing;
+    let row = [&[letter(state)][..], entry.as_bytes(), last.as_bytes()].concat();
     let others = CheckState::ALL.into_iter().filter(|other| *other != state);
     let mut changes: Vec<RowChange> = others
         .map(|other| RowChange::delete(Table::Decisions, queue_key(other, check)))
@@ -71,12 +155,15 @@ fn queue_key(state: CheckState, check: Uuid) -> Vec<u8> {
     key(&[b'q', letter(state)], newest_first)
 }
 
-/// The state in a row, and the entry that it is from.
-fn state_of(row: &[u8]) -> Option<(CheckState, Uuid)> {
-    let (first, entry) = row.split_first()?;
+/// What a row says. Those of older versions name one entry.
+fn standing_of(row: &[u8]) -> Option<CheckStanding> {
+    let (first, ids) = row.split_first()?;
     let mut states = CheckState::ALL.into_iter();
-    let state = states.find(|state| letter(*state) == *first)?;
-    Some((state, Uuid::from_slice(entry).ok()?))
+    Some(CheckStanding {
+        state: states.find(|state| letter(*state) == *first)?,
+        entry: Uuid::from_bytes(*ids.first_chunk()?),
+        last: id_of(ids)?,
+    })
 }
 
 impl<C: Deref<Target = Catalogue>> Decisions<C> {
@@ -88,24 +175,92 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         is_watched: bool,
     ) -> Result<Vec<RowChange>, CatalogueError> {
         let check = parsed(&entry.check)?;
-        if let Some((state, last)) = self.standing(check)? {
+        if entry.ruling == Ruling::Assigned {
+            return self.changes_of_assignment(check, id);
+        }
+        if let Some(standing) = self.standing(check)? {
             // A later entry may be known if this one is imported.
-            let is_older = last > id;
-            if is_older || entry.ruling == Ruling::Matched && !self.is_let_through(state, last)? {
+            let is_older = standing.last > id;
+            if is_older || entry.ruling == Ruling::Matched && !self.is_let_through(standing)? {
                 return Ok(Vec::new());
             }
         }
-        Ok(changes_of_state(check, state_after(entry, is_watched), id))
+        let standing = match (entry.ruling, &entry.previous_id) {
+            (Ruling::Withdrawn, Some(previous)) => self.standing_again(check, id, previous)?,
+            _ => CheckStanding {
+                state: state_after(entry, is_watched),
+                entry: id,
+                last: id,
+            },
+        };
+        Ok(changes_of_state(check, standing))
+    }
+
+    /// Where a check stands after an entry that makes the previous one hold again.
+    fn standing_again(
+        &self,
+        check: Uuid,
+        last: Uuid,
+        previous: &str,
+    ) -> Result<CheckStanding, CatalogueError> {
+        let entry = parsed(previous)?;
+        let is_watched = self.0.watches().until(check)?.is_some();
+        let state = match self.entry(entry)? {
+            Some(previous) => state_after(&previous, is_watched),
+            None => CheckState::Open,
+        };
+        let standing = CheckStanding { state, entry, last };
+        // A book that was found meanwhile still waits for a decision.
+        match self.last_match(check)?.filter(|found| *found > entry) {
+            Some(found) if self.is_let_through(standing)? => Ok(CheckStanding {
+                state: CheckState::Open,
+                entry: found,
+                last,
+            }),
+            _ => Ok(standing),
+        }
+    }
+
+    /// The last entry that a book which was added later matches a check, of the first ones that a search reads.
+    fn last_match(&self, check: Uuid) -> Result<Option<Uuid>, CatalogueError> {
+        let causes = self
+            .0
+            .page_of(Table::Decisions, &key(b"m", check), None, MOST_READ)?;
+        let found = causes
+            .iter()
+            .filter_map(|(_, entry)| Uuid::from_slice(entry).ok());
+        Ok(found.max())
+    }
+
+    /// What an entry changes that assigns a check.
+    fn changes_of_assignment(
+        &self,
+        check: Uuid,
+        id: Uuid,
+    ) -> Result<Vec<RowChange>, CatalogueError> {
+        let row = key(b"a", check);
+        let known = self.0.row(Table::Decisions, &row)?;
+        if known.is_some_and(|known| known.as_slice() > id.as_bytes().as_slice()) {
+            return Ok(Vec::new());
+        }
+        let change = RowChange::put(Table::Decisions, row, id.as_bytes().as_slice());
+        Ok(vec![change])
+    }
+
+    /// The id of the entry that says where a check stands.
+    pub(super) fn last_of(&self, check: Uuid) -> Result<Option<String>, CatalogueError> {
+        let standing = self.standing(check)?;
+        Ok(standing.map(|standing| standing.entry.to_string()))
     }
 
     /// Whether the text of a check is let through, or may soon be, so that a book that matches it later puts it into the queue.
-    fn is_let_through(&self, state: CheckState, last: Uuid) -> Result<bool, CatalogueError> {
-        match state {
+    fn is_let_through(&self, standing: CheckStanding) -> Result<bool, CatalogueError> {
+        match standing.state {
             CheckState::Open | CheckState::Watched | CheckState::Clear => Ok(true),
             CheckState::Appealed => Ok(false),
             CheckState::Decided => {
-                let last = self.entry(last)?;
-                Ok(last.is_some_and(|last| last.ruling == Ruling::Accepted))
+                let holds = self.entry(standing.entry)?;
+                Ok(holds.is_some_and(|holds| holds.ruling == Ruling::Accepted))
             }
         }
     }
@@ -116,15 +271,78 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         check: Uuid,
     ) -> Result<Vec<RowChange>, CatalogueError> {
         Ok(match self.standing(check)? {
-            Some((CheckState::Watched, last)) => changes_of_state(check, CheckState::Clear, last),
+            Some(standing) if standing.state == CheckState::Watched => changes_of_state(
+                check,
+                CheckStanding {
+                    state: CheckState::Clear,
+                    ..standing
+                },
+            ),
             _ => Vec::new(),
         })
     }
 
-    /// Where a check stands, and the last entry that changed it.
-    fn standing(&self, check: Uuid) -> Result<Option<(CheckState, Uuid)>, CatalogueError> {
+    /// Where a check stands.
+    fn standing(&self, check: Uuid) -> Result<Option<CheckStanding>, CatalogueError> {
         let row = self.0.row(Table::Decisions, &key(b"s", check))?;
-        Ok(row.and_then(|row| state_of(&row)))
+        Ok(row.and_then(|row| standing_of(&row)))
+    }
+
+    /// The id of the entry that holds again when an actor takes back their own decision about a check.
+    pub(super) fn holds_again(
+        &self,
+        check: Uuid,
+        actor: &Actor,
+        by: Option<&Actor>,
+    ) -> Result<String, CatalogueError> {
+        let standing = self.standing(check)?;
+        let holds = standing.map(|standing| self.entry(standing.entry));
+        let holds = holds.transpose()?.flatten();
+        match holds {
+            Some(StoredDecision {
+                previous_id: Some(previous),
+                ruling,
+                actor: own,
+                ..
+            }) if own == actor.to_string() && self.is_up_to(ruling, check, by)? => Ok(previous),
+            _ => Err(CatalogueError::NothingToWithdraw),
+        }
+    }
+
+    /// Whether a check may be assigned like this: by reviewers to themselves or to nobody, and by administrators to whoever sees it.
+    pub(super) fn may_assign(
+        &self,
+        assignee: Option<&str>,
+        (check, entry): (Uuid, &StoredDecision),
+        actor: &Actor,
+        by: Option<&Actor>,
+    ) -> Result<(), CatalogueError> {
+        let is_reviewer = self.is_up_to(Ruling::Assigned, check, by)?;
+        let is_known = match assignee.filter(|assignee| *assignee != actor.to_string()) {
+            None => true,
+            Some(assignee) => by.is_none() && self.is_seen_by_name(assignee, entry)?,
+        };
+        if is_reviewer && is_known {
+            Ok(())
+        } else {
+            Err(CatalogueError::BadAssignee)
+        }
+    }
+
+    /// Whether the key that is written like this sees an entry.
+    fn is_seen_by_name(
+        &self,
+        written: &str,
+        entry: &StoredDecision,
+    ) -> Result<bool, CatalogueError> {
+        let Some(Actor::Key(name)) = Actor::written(written) else {
+            return Ok(false);
+        };
+        let key = self.0.keys().named(&name)?;
+        match key.filter(|key| !key.has_expired() && key.may_see_checks()) {
+            Some(key) => self.is_seen(entry, key.viewer().as_ref()),
+            None => Ok(false),
+        }
     }
 
     /// Whether a decision of this actor changes where a check stands. Of who only filed the check, only an appeal does: nobody
@@ -147,25 +365,29 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         check: Uuid,
         filed_at: Timestamp,
     ) -> Result<Timestamp, CatalogueError> {
-        let last = self.standing(check)?;
-        let last = last.map(|(_, last)| self.entry(last)).transpose()?;
-        let last = last.flatten();
-        let last = last.map_or(filed_at, |last| last.at.max(filed_at));
+        let assigned = self.0.row(Table::Decisions, &key(b"a", check))?;
+        let assigned = assigned.as_deref().and_then(id_of);
+        let standing = self.standing(check)?.map(|standing| standing.last);
+        let mut last = filed_at;
+        for id in [assigned, standing].into_iter().flatten() {
+            last = self.entry(id)?.map_or(last, |entry| last.max(entry.at));
+        }
         let next = last.saturating_add(1.millisecond()).unwrap_or(last);
         Ok(Timestamp::now().max(next))
     }
 
-    /// A page of the filed checks in a state, newest first. `by`: only those that this actor sees.
+    /// A page of the filed checks in a state, newest first. `by`: only those that this actor sees. The work of a call is bounded.
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
     pub fn page_in(
         &self,
-        state: CheckState,
+        sought: &SoughtChecks,
         by: Option<&Actor>,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
+        let state = sought.state;
         let after = after(None, cursor)?.map(|after| queue_key(state, after));
         let prefix = [b'q', letter(state)];
         let store = &self.0.store;
@@ -183,7 +405,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             let Some(entry) = self.entry(id)? else {
                 continue;
             };
-            if self.is_seen(&entry, by)? {
+            if sought.is_met_by(&entry) && self.is_found(sought, id)? && self.is_seen(&entry, by)? {
                 decisions.push(entry.shown(id, None));
             }
         }
@@ -195,31 +417,63 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         })
     }
 
-    /// Adds to filed checks where they stand, and which book made those that are open again.
+    /// Whether the conditions hold of a check that other rows answer.
+    fn is_found(&self, sought: &SoughtChecks, check: Uuid) -> Result<bool, CatalogueError> {
+        if let Some(library) = &sought.library
+            && !self.matches_any_of(check, [library])?
+        {
+            return Ok(false);
+        }
+        let Some(assignee) = &sought.assignee else {
+            return Ok(true);
+        };
+        let row = self.0.row(Table::Decisions, &key(b"a", check))?;
+        let assigned = self.assignee_in(row.as_deref())?;
+        Ok(assigned.as_deref().unwrap_or(NOBODY) == assignee)
+    }
+
+    /// Who is to decide, after the entry that a row names.
+    fn assignee_in(&self, row: Option<&[u8]>) -> Result<Option<String>, CatalogueError> {
+        let entry = row.and_then(id_of).map(|id| self.entry(id)).transpose()?;
+        Ok(entry.flatten().and_then(|entry| entry.assignee))
+    }
+
+    /// Adds to filed checks where they stand, which book made those that are open again, and who is to decide.
     pub(super) fn add_states(&self, decisions: &mut [Decision]) -> Result<(), CatalogueError> {
         let mut checks: Vec<&mut Decision> = decisions
             .iter_mut()
             .filter(|entry| entry.ruling == Ruling::Checked)
             .collect();
-        let keys = checks
-            .iter()
-            .map(|entry| Ok(key(b"s", parsed(&entry.id)?)))
-            .collect::<Result<Vec<_>, CatalogueError>>()?;
-        let rows = self.0.rows_of(Table::Decisions, &keys)?;
-        for (entry, row) in checks.iter_mut().zip(rows) {
-            let Some((state, last)) = row.and_then(|row| state_of(&row)) else {
-                continue;
-            };
-            entry.state = Some(state);
-            if last.to_string() == entry.id {
-                continue;
+        let ids = checks.iter().map(|entry| parsed(&entry.id));
+        let ids = ids.collect::<Result<Vec<Uuid>, CatalogueError>>()?;
+        let [states, assigned] = [b"s", b"a"].map(|kind| {
+            let keys: Vec<Vec<u8>> = ids.iter().map(|id| key(kind, *id)).collect();
+            self.0.rows_of(Table::Decisions, &keys)
+        });
+        let rows = states?.into_iter().zip(assigned?);
+        for (entry, (state, assigned)) in checks.iter_mut().zip(rows) {
+            entry.assignee = self.assignee_in(assigned.as_deref())?;
+            if let Some(standing) = state.and_then(|row| standing_of(&row)) {
+                self.add_state(entry, standing)?;
             }
-            if state == CheckState::Open {
-                let last = self.entry(last)?;
-                entry.matched_later = last.and_then(|last| last.matched_later);
-            } else {
-                entry.decision_id = Some(last.to_string());
-            }
+        }
+        Ok(())
+    }
+
+    fn add_state(
+        &self,
+        check: &mut Decision,
+        standing: CheckStanding,
+    ) -> Result<(), CatalogueError> {
+        check.state = Some(standing.state);
+        if standing.entry.to_string() == check.id {
+            return Ok(());
+        }
+        if standing.state == CheckState::Open {
+            let holds = self.entry(standing.entry)?;
+            check.matched_later = holds.and_then(|holds| holds.matched_later);
+        } else {
+            check.decision_id = Some(standing.entry.to_string());
         }
         Ok(())
     }
@@ -250,6 +504,7 @@ mod tests {
             check: check.to_owned(),
             ruling,
             reason: "why".to_owned(),
+            assignee: None,
         };
         let decisions = catalogue.by(Actor::Local).decisions();
         decisions.decide(&decision, None).expect("it is recorded")
@@ -257,7 +512,8 @@ mod tests {
 
     /// The ids of the checks in a state.
     fn listed(catalogue: &Catalogue, state: CheckState) -> Vec<String> {
-        let page = catalogue.decisions().page_in(state, None, None, 10);
+        let sought = SoughtChecks::in_state(state);
+        let page = catalogue.decisions().page_in(&sought, None, None, 10);
         let decisions = page.expect("a page").decisions;
         decisions.into_iter().map(|entry| entry.id).collect()
     }
@@ -285,20 +541,40 @@ mod tests {
         assert_eq!(filed.state, Some(CheckState::Open));
         let entries = [filed, decide(&first, &check, Ruling::Refused)];
         let appeal = decide(&first, &check, Ruling::Appealed);
+        let holds = |catalogue: &Catalogue, expected: CheckState| {
+            for state in CheckState::ALL {
+                let found = listed(catalogue, state);
+                let is_there = found == std::slice::from_ref(&check);
+                assert_eq!(is_there, state == expected, "{state:?}: {found:?}");
+            }
+        };
         for catalogue in [&first, &second] {
             let editor = catalogue.by(Actor::Local);
             let [filed, refused] = entries.clone();
             for entry in [appeal.clone(), filed, refused] {
                 assert!(editor.decisions().import(entry).expect("it is imported"));
             }
-            for state in CheckState::ALL {
-                let expected = if state == CheckState::Appealed {
-                    vec![check.clone()]
-                } else {
-                    Vec::new()
-                };
-                assert_eq!(listed(catalogue, state), expected, "{state:?}");
-            }
+            holds(catalogue, CheckState::Appealed);
         }
+        // What was taken back holds no more, even if it is imported again.
+        let back = decide(&first, &check, Ruling::Withdrawn);
+        let [filed, refused] = entries;
+        let third = tempfile::tempdir().expect("a folder");
+        let third = self::catalogue(&third);
+        for entry in [filed, refused.clone(), back.clone(), appeal] {
+            let editor = third.by(Actor::Local);
+            assert!(editor.decisions().import(entry).expect("it is imported"));
+        }
+        for catalogue in [&first, &third] {
+            holds(catalogue, CheckState::Decided);
+            let shown = catalogue
+                .decisions()
+                .get(&check, None)
+                .expect("it is there");
+            assert_eq!(shown.decision_id.as_deref(), Some(refused.id.as_str()));
+        }
+        assert_eq!(back.previous_id, Some(refused.id));
+        decide(&first, &check, Ruling::Withdrawn);
+        holds(&first, CheckState::Open);
     }
 }

@@ -94,6 +94,8 @@ metrics! {
             "Expiry time of the served certificate, in seconds of Unix time; 0 without TLS.";
         webhooks: IntCounterVec["outcome"] = "lapidary_webhook_deliveries_total",
             "Delivery attempts of events, by outcome: delivered, refused (permanently) or failed (will be retried).";
+        watched_checks: IntGauge = "lapidary_watched_checks",
+            "Filed checks in which each book that is added is looked up.";
         webhooks_behind: IntGauge = "lapidary_webhook_behind_changes",
             "Catalogue changes not yet processed by the slowest webhook.";
     }
@@ -130,6 +132,11 @@ impl Metrics {
     /// Counts an attempt to deliver an event.
     pub fn webhook(&self, outcome: &str) {
         self.webhooks.with_label_values(&[outcome]).inc();
+    }
+
+    /// Sets how many filed checks are watched.
+    pub(crate) fn watched_checks(&self, checks: u64) {
+        self.watched_checks.set(gauge(checks));
     }
 
     /// Sets how many changes the slowest webhook is behind.

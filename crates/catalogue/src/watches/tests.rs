@@ -265,6 +265,7 @@ fn a_book_reopens_what_was_accepted_once() {
             check,
             ruling,
             reason,
+            assignee: None,
         };
         let decisions = catalogue.by(Actor::Local).decisions();
         decisions.decide(&decision, None).expect("it is recorded")

@@ -224,6 +224,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             return Ok(None);
         };
         let kind = match ruling {
+            "assigned" => return Ok(None),
             "checked" => EventType::CheckFiled,
             "matched" => EventType::CheckMatched,
             "appealed" => EventType::DecisionAppealed,

@@ -105,6 +105,49 @@ c_state_decided = Decided
 c_state_watched = Watched
 c_state_clear = No decision needed
 c_state_all = All entries
+c_case = Case
+c_assignee = Assigned to
+c_to_me = Me
+c_to_nobody = Nobody
+c_any = Any
+c_queue_words = Name, case or title
+c_least_share = At least, in %
+c_filed_by_whom = Filed by
+c_choose_all = All on this page
+c_accept = Accept
+c_refuse = Refuse
+c_appeal = Appeal
+c_take = Assign to me
+c_give_back = Give back
+c_export_xlsx = Export as XLSX
+c_nothing_chosen = Nothing was chosen.
+c_search_on = Nothing here. The search goes on with older checks.
+# $number (Number)
+c_recorded = Recorded for { $number } { $number ->
+    [one] check
+   *[other] checks
+}.
+# $number (Number)
+c_not_recorded = Not recorded for { $number } { $number ->
+    [one] check
+   *[other] checks
+}.
+c_of_batch = Of a bulk check
+c_batches = Bulk checks
+c_batches_lead = Files that you checked together, the newest first; the last 100 are kept.
+# $checked (Number), $total (Number)
+c_batch_progress = { $checked } of { $total } checked
+# $failed (Number)
+c_batch_failed = { $failed } failed
+c_files_left = Files that are left
+c_files_left_hint = Choose or drop the files again: those that were checked are passed over.
+c_not_yet = Not checked yet
+c_units = B kB MB GB TB
+c_compare = Compare two texts
+c_compare_lead = See which passages two texts share, word by word. Nothing is kept.
+c_first_text = First text
+c_second_text = Second text
+c_compare_do = Compare
 c_next_open = Next to decide
 c_access_keys = Access keys: A accepted, R refused, S record, N next check, J and K next and previous passage
 c_decide = Record a decision
@@ -116,6 +159,8 @@ c_accepted = accepted
 c_refused = refused
 c_appealed = appealed
 c_matched = matched later
+c_withdrawn = taken back
+c_assigned = assigned
 # $actor (String)
 c_filed_by = Filed by { $actor }
 # $until (String)

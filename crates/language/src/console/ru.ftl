@@ -99,6 +99,45 @@ c_state_decided = Решено
 c_state_watched = Под наблюдением
 c_state_clear = Решение не нужно
 c_state_all = Все записи
+c_case = Дело
+c_assignee = Кому поручено
+c_to_me = Мне
+c_to_nobody = Никому
+c_any = Любой
+c_queue_words = Имя, дело или название
+c_least_share = Не меньше, %
+c_filed_by_whom = Кто проверил
+c_choose_all = Все на этой странице
+c_accept = Разрешить
+c_refuse = Отказать
+c_appeal = Оспорить
+c_take = Взять себе
+c_give_back = Вернуть
+c_export_xlsx = Выгрузить в XLSX
+c_nothing_chosen = Ничего не выбрано.
+c_search_on = Здесь ничего нет. Поиск продолжится среди более старых проверок.
+c_recorded = Записано для { $number } { $number ->
+    [one] проверки
+   *[other] проверок
+}.
+c_not_recorded = Не записано для { $number } { $number ->
+    [one] проверки
+   *[other] проверок
+}.
+c_of_batch = Из групповой проверки
+c_batches = Групповые проверки
+c_batches_lead = Файлы, которые вы проверяли вместе, начиная с новых; хранятся последние 100.
+c_batch_progress = Проверено { $checked } из { $total }
+c_batch_failed = не удалось: { $failed }
+c_files_left = Оставшиеся файлы
+c_files_left_hint = Выберите или перетащите файлы снова: уже проверенные будут пропущены.
+c_not_yet = Ещё не проверено
+c_units = Б кБ МБ ГБ ТБ
+c_compare = Сравнить два текста
+c_compare_lead = Какие отрывки общие у двух текстов, слово за словом. Ничего не сохраняется.
+c_first_text = Первый текст
+c_second_text = Второй текст
+c_compare_do = Сравнить
 c_next_open = Следующая в очереди
 c_access_keys = Клавиши доступа: A — разрешено, R — отказано, S — внести, N — следующая проверка, J и K — следующий и предыдущий отрывок
 c_decide = Внести решение
@@ -110,6 +149,8 @@ c_accepted = разрешено
 c_refused = отказано
 c_appealed = обжаловано
 c_matched = позже нашлось совпадение
+c_withdrawn = решение отозвано
+c_assigned = поручено
 c_filed_by = Записано: { $actor },
 c_text_kept = Его текст хранится до { $until }.
 c_watched_until = С ним сравниваются новые книги до { $until }.

@@ -25,6 +25,7 @@ p_set_by_administrator = An administrator set this, and only an administrator ma
 p_not_your_library = Your key is for another library.
 
 p_no_such_allow_list = There is no such allow-list.
+p_no_such_batch = There is no such batch. The last 100 of each key are kept.
 p_no_such_book = There is no such book; it may have been removed.
 p_no_such_decision = There is no such entry among the checks and decisions.
 p_no_such_job = There is no such job; finished ones are forgotten after a while.
@@ -50,6 +51,7 @@ p_key_exists = There is a key of this name already; choose another name.
 p_matches = The text matches books that forbid it, so it was not added.
 p_not_offered = The store of this server cannot do this.
 p_not_recut = The gems of this book cannot be computed anew without its text.
+p_nothing_to_withdraw = There is no decision of yours to take back. Another may have been recorded since.
 p_other_text = This is another text than the one it is compared with.
 p_recipe_differs = There is another recipe of this name.
 p_recipe_incomplete = Not all books have gems of this recipe yet, so a check with it could miss some.
@@ -76,6 +78,8 @@ p_unknown_content_type = The server does not take files of this kind.
 
 p_unknown_host = The server does not know itself by this name; its administrator can allow it.
 
+p_bad_assignee = Reviewers take a check themselves or give it back; administrators assign it to a key that sees it.
+p_bad_batch = A batch has 1 to 500 files, each with a name of its own.
 p_bad_decision = A decision needs a ruling and a reason.
 p_bad_export = The file is not an export of a catalogue, or it is damaged.
 p_bad_gem = A gem is not one of this recipe.
