@@ -118,7 +118,10 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         for pair in pairs {
             let (a, b) = (records.next().flatten(), records.next().flatten());
             // Books that are gone overlap with none.
-            let Some((a, b)) = a.zip(b) else { continue };
+            let there = a.zip(b).filter(|(a, b)| {
+                a.standing.removed_at.is_none() && b.standing.removed_at.is_none()
+            });
+            let Some((a, b)) = there else { continue };
             overlaps.push(DuplicateOverlap {
                 a: BookRef::on(day, a),
                 b: BookRef::on(day, b),

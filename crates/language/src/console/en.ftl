@@ -225,6 +225,8 @@ c_as_found = as found
 c_expired_rights = rights expired
 # $most (Number)
 c_too_many_to_sort = More than { $most } books were found. So many are not sorted: narrow the search.
+c_is_removed = removed
+c_removed_books = Removed books
 c_search = Search
 c_found = Found
 c_book = Book
@@ -278,8 +280,8 @@ c_authors_by_line = Authors, each on a line
 c_identifiers_by_line = ISBNs and other identifiers, each on a line
 c_now_disabled = The book is disabled: checks do not count it.
 c_undo = Undo
-# $title (String)
-c_sure_remove_book = Remove “{ $title }” from the catalogue? To bring it back, its file must be added again.
+# $day (String)
+c_now_removed = The book is removed: checks do not count it. It is deleted on { $day }.
 c_from_day = Rights valid from
 c_until_day = Rights valid until
 c_save = Save
@@ -403,6 +405,7 @@ c_did_end_watch = check no longer watched
 c_did_expire_text = text of a check expired
 c_did_disable = disabled
 c_did_enable = enabled
+c_did_restore = restored
 c_did_note = note
 c_did_unnote = note removed
 c_did_confirm = confirmed
