@@ -21,7 +21,8 @@ use lapidary_operations::audit::ShowAudit;
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{
-    CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
+    CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ResolveDuplicates, ShowJob,
+    StartJob,
 };
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
 use lapidary_operations::libraries::{ListBooks, ListLibraries, SetPolicy, TrustLibrary};
@@ -190,6 +191,7 @@ fn of_jobs() -> Vec<Call> {
         Call::of::<CancelJob>(),
         Call::of::<ListDuplicateGroups>(),
         Call::of::<ListDuplicateOverlaps>(),
+        Call::of::<ResolveDuplicates>(),
     ]
 }
 

@@ -261,6 +261,13 @@ c_group = Group { $number }: { $size } { $size ->
     [one] book
    *[other] books
 }
+c_keep_one = Keep only this one
+c_editions = Editions of one work
+c_dismiss = Leave as they are
+c_settled = Settled groups
+c_side_by_side = Side by side
+# $share (String)
+c_in_best = { $share } of it is in the best copy
 
 ## A book
 

@@ -247,6 +247,12 @@ c_group = Группа { $number }: { $size } { $size ->
     [few] книги
    *[many] книг
 }
+c_keep_one = Оставить только эту
+c_editions = Издания одного произведения
+c_dismiss = Оставить как есть
+c_settled = Рассмотренные группы
+c_side_by_side = Сравнить
+c_in_best = { $share } её текста есть в лучшей копии
 
 ## A book
 
