@@ -1,23 +1,18 @@
-//! The catalogue: its libraries, a search, and new books.
+//! The catalogue: its libraries, and a search.
 
 use std::cmp::Reverse;
 
-use actix_web::http::{Method, StatusCode};
-use actix_web::web::{self, Path, Payload, Query, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Path, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::failure::PageFailure;
 use super::first::where_to;
-use super::layout::{
-    Here, HtmlPage, button_to, main_button, more, problem_told, rights, see_other, size, table,
-    terms, time, token_field,
-};
-use super::visitor::{ApiCall, Visitor, Who, lines_of, path, with};
-use lapidary_catalogue::api::{
-    FeedAnswer, FeedOutcome, FoundBooks, LibraryListing, LibraryTrust, Record,
-};
+use super::layout::{Here, HtmlPage, button_to, more, rights, see_other, size, table, terms, time};
+use super::visitor::{Visitor, Who, path, with};
+use lapidary_catalogue::api::{FoundBooks, LibraryListing, LibraryTrust, Record};
 use lapidary_catalogue::permission::Permission;
 use lapidary_catalogue::today;
 use lapidary_common::error::ErrorCode;
@@ -33,13 +28,10 @@ const BOOKS: usize = 50;
 const MOST_SORTED: usize = 200;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.route("/catalogue", web::get().to(page))
-        .route(
-            "/libraries/{library}/{choice:trust|distrust}",
-            web::post().to(set_trust),
-        )
-        .route("/add", web::get().to(add_form))
-        .route("/add", web::post().to(add));
+    app.route("/catalogue", web::get().to(page)).route(
+        "/libraries/{library}/{choice:trust|distrust}",
+        web::post().to(set_trust),
+    );
 }
 
 /// What the page shows of the catalogue.
@@ -107,7 +99,7 @@ async fn page(
     .show(&visitor, &body))
 }
 
-/// The books that are sought, or those of a library; `None` if the visitor asks for nothing.
+/// A page of the books that are sought, or of those of a library; `None` if the visitor asks for nothing.
 async fn find(
     visitor: &Visitor,
     wanted: &CatalogueSearch,
@@ -362,116 +354,4 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
         }
     };
     table(label, &heads, &rows)
-}
-
-/// Where new books belong.
-#[derive(Deserialize)]
-pub(super) struct AddTarget {
-    pub(super) library: String,
-    pub(super) rights: String,
-    #[serde(default)]
-    pub(super) keep: bool,
-}
-
-async fn add_form(visitor: Visitor, to: Query<AddTarget>) -> HttpResponse {
-    let language = visitor.language();
-    let AddTarget {
-        library,
-        rights,
-        keep,
-    } = &*to;
-    let max = visitor.inside().max_body();
-    let place = with(
-        "/console/add",
-        &[
-            ("library", library),
-            ("rights", rights),
-            ("keep", &keep.to_string()),
-        ],
-    );
-    let title = language.c_add_to(&clean(library));
-    HtmlPage::new(Here::Catalogue, title, language.c_add_lead()).show(
-        &visitor,
-        &html! {
-            form method="post" enctype="multipart/form-data" action=(place) class="card"
-                data-max=(max) data-too-large=(language.c_too_large(&size(language, max as u64))) {
-                (token_field(&visitor))
-                label for="file" { (language.c_files()) }
-                input type="file" id="file" name="file" multiple required;
-                (main_button(&language.c_add()))
-            }
-        },
-    )
-}
-
-/// What became of each book of an answer to a feed, and where it says what it shares with others.
-fn feed_rows(visitor: &Visitor, library: &str, answer: &[u8]) -> Markup {
-    let language = visitor.language();
-    let lines: Vec<FeedAnswer> = lines_of(answer);
-    html! {
-        @for line in &lines {
-            tr class=(if line.problem.is_some() { "failed" } else { "" }) {
-                td { (clean(line.file.as_deref().unwrap_or_default())) }
-                td {
-                    @match (&line.id, &line.problem) {
-                        (Some(id), None) => a href=(path("/console/books", [library, id])) { (clean(id)) },
-                        (id, _) => (clean(id.as_deref().unwrap_or_default())),
-                    }
-                }
-                td { (outcome(language, &line.outcome)) }
-                td {
-                    @if let Some(gems) = line.gems { (language.gems(gems.into())) }
-                    @if let (Some(id), None, true) = (&line.id, &line.problem, visitor.is_admin()) {
-                        " " a href=(path("/console/matches", [library, id])) { (language.c_shares()) }
-                    }
-                    @if let Some(problem) = &line.problem { (problem_told(language, problem)) }
-                }
-            }
-        }
-    }
-}
-
-async fn add(
-    visitor: Visitor,
-    request: HttpRequest,
-    to: Query<AddTarget>,
-    payload: Payload,
-) -> Result<HttpResponse, PageFailure> {
-    let language = visitor.language();
-    let AddTarget {
-        library,
-        rights,
-        keep,
-    } = &*to;
-    let keep = keep.to_string();
-    let options = [("rights", rights.as_str()), ("keep_text", &keep)];
-    let asked = with(&path("/v1/libraries", [library, "books"]), &options);
-    let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
-    let answer = visitor.perform(call).await?;
-    let rows = feed_rows(&visitor, library, &answer.body);
-    let heads = [
-        language.head_file(),
-        language.c_book(),
-        language.c_outcome(),
-        language.c_details(),
-    ];
-    let title = language.c_add_to(&clean(library));
-    Ok(
-        HtmlPage::new(Here::Catalogue, title, language.c_added_lead()).show(
-            &visitor,
-            &html! {
-                (table(&language.c_outcome(), &heads, &rows))
-                p { (to_library(library)) }
-            },
-        ),
-    )
-}
-
-fn outcome(language: Language, outcome: &FeedOutcome) -> String {
-    match outcome {
-        FeedOutcome::Added => language.c_was_added(),
-        FeedOutcome::Replaced => language.c_was_replaced(),
-        FeedOutcome::Unchanged => language.c_was_unchanged(),
-        FeedOutcome::Refused => language.c_was_refused(),
-    }
 }

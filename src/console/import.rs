@@ -8,7 +8,8 @@ use actix_web::web::{self, Payload, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use maud::{Markup, html};
 
-use super::catalogue::{AddTarget, to_library};
+use super::add::AddTarget;
+use super::catalogue::to_library;
 use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, main_button, problem_told, size, table, token_field};
 use super::visitor::{ApiCall, Visitor, lines_of, path, with};
@@ -33,7 +34,7 @@ async fn page(visitor: Visitor, to: Query<AddTarget>) -> HttpResponse {
     HtmlPage::new(Here::Catalogue, title, language.c_import_lead()).show(
         &visitor,
         &html! {
-            (form(&visitor, &place("/console/import", &to), true, &html! {
+            (form(&visitor, &to.place("/console/import"), true, &html! {
                 label for="file" { (language.c_table()) }
                 input type="file" id="file" name="file" required;
                 (main_button(&language.c_preview()))
@@ -55,18 +56,6 @@ fn form(visitor: &Visitor, place: &str, has_files: bool, fields: &Markup) -> Mar
             (fields)
         }
     }
-}
-
-fn place(page: &str, to: &AddTarget) -> String {
-    let keep = if to.keep { "true" } else { "" };
-    with(
-        page,
-        &[
-            ("library", &to.library),
-            ("rights", &to.rights),
-            ("keep", keep),
-        ],
-    )
 }
 
 async fn template(_: Visitor) -> HttpResponse {
@@ -163,7 +152,7 @@ fn apply_form(visitor: &Visitor, to: &AddTarget, rows: &[&ImportAnswer]) -> Mark
         .count() as u64;
     form(
         visitor,
-        &place("/console/import/apply", to),
+        &to.place("/console/import/apply"),
         missing > 0,
         &html! {
             input type="hidden" name="file" value=(lines.join("\n"));
@@ -171,7 +160,10 @@ fn apply_form(visitor: &Visitor, to: &AddTarget, rows: &[&ImportAnswer]) -> Mark
                 label for="texts" { (language.c_files_of_new(missing)) }
                 input type="file" id="texts" name="file" multiple;
             }
-            (main_button(&language.c_import_rows(lines.len() as u64)))
+            div class="buttons" {
+                button type="submit" class="main" { (language.c_import_rows(lines.len() as u64)) }
+                progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
+            }
         },
     )
 }

@@ -94,7 +94,7 @@
       if (event.target !== form) return;
       tell('');
       const own = tooLarge(form, files()) ? () => {}
-        : 'files' in form.dataset && files().length > 1 ? several
+        : form.dataset.files === 'each' || 'files' in form.dataset && files().length > 1 ? several
         : 'check' in form.dataset && stays?.checked ? alone : undefined;
       if (!own) return;
       event.preventDefault();
@@ -183,13 +183,34 @@
     }
   };
 
-  // Checks several files, a few at a time, each a row of the table.
+  // The rows that a file becomes. One that was refused may have a button to send it again.
+  const rowsOf = async (address, sent) => {
+    const answer = await post(address, sent);
+    if (!answer) return undefined;
+    const body = document.createElement('tbody');
+    body.innerHTML = await answer.text();
+    for (const button of body.querySelectorAll('[data-again]')) {
+      button.addEventListener('click', async () => {
+        button.disabled = true;
+        try {
+          const rows = await rowsOf(button.dataset.again, sent);
+          if (rows) button.closest('tr').replaceWith(...rows);
+        } catch {
+          button.disabled = false;
+          gone();
+        }
+      });
+    }
+    return [...body.rows];
+  };
+
+  // Sends several files, a few at a time, each a row of the table.
   const several = async (form, submitter, files) => {
     const section = document.getElementById('table');
     const [head, body] = [section.querySelector('thead tr'), section.querySelector('tbody')];
     head.replaceChildren(document.getElementById('heads').content.cloneNode(true));
     body.replaceChildren();
-    document.getElementById('result').replaceChildren();
+    document.getElementById('result')?.replaceChildren();
     section.hidden = false;
     const progress = form.querySelector('progress');
     progress.value = 0;
@@ -202,11 +223,9 @@
         data.append('file', file);
         try {
           const sent = stays?.checked ? gemsOf(await queryOf(file), file.name, action) : data;
-          const answer = await post(`${action}${action.includes('?') ? '&' : '?'}row=${encodeURIComponent(file.name)}`, sent);
-          if (!answer) return;
-          const row = document.createElement('tbody');
-          row.innerHTML = await answer.text();
-          body.append(...row.querySelectorAll('tr'));
+          const rows = await rowsOf(`${action}${action.includes('?') ? '&' : '?'}row=${encodeURIComponent(file.name)}`, sent);
+          if (!rows) return;
+          body.append(...rows);
         } catch (error) {
           if (error instanceof Unread) {
             unread(body, file.name);
