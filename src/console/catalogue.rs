@@ -25,7 +25,11 @@ use lapidary_store::{BookState, Rights};
 /// How many books a page has.
 const BOOKS: usize = 50;
 /// The most books that are sorted. No index has them in such an order, so all that were found are read for it.
-const MOST_SORTED: usize = 200;
+const MOST_SORTED: usize = 10_000;
+/// The most calls for that: a page may have few books, or none, although more follow.
+const MOST_PAGES: usize = 100;
+/// How many books a call answers with at most.
+const MAX_PAGE: usize = 1_000;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/catalogue", web::get().to(page)).route(
@@ -80,12 +84,17 @@ async fn page(
             &language.c_not_for_key(),
         ));
     }
-    let found = find(&visitor, &wanted).await?;
+    let found = if wanted.sort.is_empty() {
+        let page = find(&visitor, &wanted, BOOKS, &wanted.from).await?;
+        page.map(|page| found_books(language, page, &wanted))
+    } else {
+        find_sorted(&visitor, &wanted).await?
+    };
     let (names, libraries) = libraries(&visitor).await?;
     let body = html! {
         (search_form(language, &wanted, &names))
         section id="found" aria-live="polite" {
-            @if let Some(found) = found { (found_books(language, found, &wanted)) }
+            @if let Some(found) = found { (found) }
         }
         (libraries)
         section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
@@ -103,43 +112,66 @@ async fn page(
 async fn find(
     visitor: &Visitor,
     wanted: &CatalogueSearch,
+    limit: usize,
+    cursor: &str,
 ) -> Result<Option<FoundBooks>, PageFailure> {
-    let limit = if wanted.sort.is_empty() {
-        BOOKS
-    } else {
-        MOST_SORTED
-    };
     let limit = limit.to_string();
-    let page = [("limit", limit.as_str()), ("cursor", wanted.from.as_str())];
+    let page = [("limit", limit.as_str()), ("cursor", cursor)];
     let (conditions, library) = (wanted.conditions(), wanted.library.as_str());
-    if conditions.iter().any(|(_, value)| !value.is_empty()) {
+    let mut found = if conditions.iter().any(|(_, value)| !value.is_empty()) {
         let asked = [&conditions[..], &[("library", library)], &page].concat();
-        return visitor.list::<FindBooks>(&[], &asked).await.map(Some);
-    }
-    if library.is_empty() {
+        visitor.list::<FindBooks>(&[], &asked).await?
+    } else if library.is_empty() {
         return Ok(None);
+    } else {
+        let books = visitor.list::<ListBooks>(&[library], &page).await?;
+        FoundBooks {
+            books: books.books,
+            next_cursor: books.next_cursor.map(Into::into),
+        }
+    };
+    if wanted.state != BookState::Removed.as_str() {
+        let is_there = |book: &Record| book.standing.removed_at.is_none();
+        found.books.retain(is_there);
     }
-    let books = visitor.list::<ListBooks>(&[library], &page).await?;
-    Ok(Some(FoundBooks {
-        books: books.books,
-        next_cursor: books.next_cursor.map(Into::into),
-    }))
+    Ok(Some(found))
+}
+
+/// A page of all books that are sought, in an order. They are read anew for each page, whose place is a number.
+async fn find_sorted(
+    visitor: &Visitor,
+    wanted: &CatalogueSearch,
+) -> Result<Option<Markup>, PageFailure> {
+    let language = visitor.language();
+    let (mut books, mut cursor) = (Vec::new(), String::new());
+    for _ in 0..MOST_PAGES {
+        let Some(page) = find(visitor, wanted, MAX_PAGE, &cursor).await? else {
+            return Ok(None);
+        };
+        books.extend(page.books);
+        cursor = page.next_cursor.unwrap_or_default();
+        if cursor.is_empty() || books.len() > MOST_SORTED {
+            break;
+        }
+    }
+    if !cursor.is_empty() {
+        return Ok(Some(
+            html! { p class="notice" { (language.c_too_many_to_sort(MOST_SORTED as u64)) } },
+        ));
+    }
+    sort(&mut books, &wanted.sort);
+    let from: usize = wanted.from.parse().unwrap_or_default();
+    let end = from.saturating_add(BOOKS);
+    let next_cursor = (end < books.len()).then(|| end.to_string());
+    let books = books.into_iter().skip(from).take(BOOKS).collect();
+    let page = FoundBooks { books, next_cursor };
+    Ok(Some(found_books(language, page, wanted)))
 }
 
 fn found_books(language: Language, found: FoundBooks, wanted: &CatalogueSearch) -> Markup {
-    let FoundBooks {
-        mut books,
-        next_cursor,
-    } = found;
-    let is_all = next_cursor.is_none() && wanted.from.is_empty();
-    if is_all {
-        sort(&mut books, &wanted.sort);
-    }
+    let FoundBooks { books, next_cursor } = found;
     html! {
         h2 { (language.c_found()) }
-        @if !is_all && !wanted.sort.is_empty() {
-            p class="notice" { (language.c_too_many_to_sort(MOST_SORTED as u64)) }
-        }
         @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
         @else { (books_table(language, &language.c_found(), &books)) }
         @if let Some(next) = &next_cursor {
@@ -183,6 +215,7 @@ fn search_form(language: Language, wanted: &CatalogueSearch, libraries: &[String
         (BookState::Disabled, language.c_is_disabled()),
         (BookState::Quarantined, language.c_in_quarantine()),
         (BookState::Expired, language.c_expired_rights()),
+        (BookState::Removed, language.c_is_removed()),
     ]
     .map(|(state, word)| (state.as_str(), word));
     let orders = [
@@ -343,7 +376,8 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
                     a href=(path("/console/books", [library, id])) {
                         (book.description.title.as_deref().map_or_else(|| language.no_title(), clean))
                     }
-                    @if book.standing.disabled_at.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
+                    @if book.standing.removed_at.is_some() { " " span class="tag" { (language.c_is_removed()) } }
+                    @else if book.standing.disabled_at.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
                     @if book.standing.is_quarantined() { " " span class="tag" { (language.c_in_quarantine()) } }
                 }
                 td { (clean(&book.description.authors.join(", "))) }
