@@ -95,6 +95,7 @@
       tell('');
       const own = tooLarge(form, files()) ? () => {}
         : form.dataset.files === 'each' || 'files' in form.dataset && files().length > 1 ? several
+        : form.querySelector('[data-rows]') && files().length > 0 ? inParts
         : 'check' in form.dataset && stays?.checked ? alone : undefined;
       if (!own) return;
       event.preventDefault();
@@ -202,6 +203,42 @@
       });
     }
     return [...body.rows];
+  };
+
+  // Sends a table with more files than one request may have: each answer has the rows that still lack theirs.
+  const FILES_AT_ONCE = 99;
+  const inParts = async (form, submitter, files) => {
+    const [all, progress, most] = [files.length, form.querySelector('progress'), Number(form.dataset.max)];
+    let [rows, page, done] = [form.querySelector('[data-rows]').value, undefined, []];
+    submitter.disabled = true;
+    progress.hidden = false;
+    try {
+      while (files.length) {
+        const data = new FormData();
+        data.append('file', rows);
+        for (let [count, bytes] = [0, rows.length * 3]; files.length && count < FILES_AT_ONCE; count += 1) {
+          bytes += files[0].size;
+          if (count && bytes > most) break;
+          data.append('file', files.shift());
+        }
+        const answer = await post(addressOf(form, submitter), data);
+        if (!answer) return;
+        page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+        const open = page.querySelector('[data-rows]');
+        done.push(...page.querySelectorAll(files.length && open ? 'tbody tr:not([data-open])' : 'tbody tr'));
+        progress.value = 1 - files.length / all;
+        if (!answer.ok || !open) break;
+        rows = open.value;
+      }
+    } catch {
+      return gone();
+    } finally {
+      submitter.disabled = false;
+      progress.hidden = true;
+    }
+    page.querySelector('tbody')?.replaceChildren(...done);
+    document.getElementById('main').replaceWith(page.getElementById('main'));
+    window.scrollTo(0, 0);
   };
 
   // Sends several files, a few at a time, each a row of the table.

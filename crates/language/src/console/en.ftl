@@ -207,7 +207,7 @@ c_import_rows = Import { $rows } { $rows ->
 c_files_of_new = Files of { $number } { $number ->
     [one] book that is
    *[other] books that are
-} not in the library, up to 99 at a time
+} not in the library
 c_row = Row
 c_effect = Effect
 c_no_rows = The table has no rows.
