@@ -518,6 +518,7 @@ c_term_duplicates_is = Compares all books with each other.
 c_term_verify_is = Reads everything and reports inconsistencies.
 c_term_compact_is = Brings the store into its smallest and fastest form.
 c_term_backup_is = Copies the catalogue to the backup folder of the server’s settings.
+c_term_reindex_is = Computes gems of a recipe for all books, from folds or kept texts, and then makes it the default.
 c_term_permissions_is = Check texts; add books; read the kept texts of books; review (decide about checks that matched books of some libraries); forbid texts to everyone; an administrator may do everything.
 c_term_limits_is = How often the key may be used.
 c_term_rotate_is = The key keeps its name and role; the old secret works for another day.
