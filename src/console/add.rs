@@ -116,12 +116,8 @@ async fn add(
         let call = ApiCall::new(Method::PUT, &asked).passing(&request, payload.into_inner());
         let call = if sent.anyway { call } else { call.if_new() };
         let added = visitor.perform(call).await;
-        return row(
-            &visitor,
-            &to,
-            name,
-            added.and_then(|added| visitor.read(&added)),
-        );
+        let added = added.and_then(|added| visitor.read(&added));
+        return Ok(row(&visitor, &to, name, &added));
     }
     let asked = with(&path("/v1/libraries", [&to.library, "books"]), &options);
     let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
@@ -144,18 +140,18 @@ fn row(
     visitor: &Visitor,
     to: &AddTarget,
     name: &str,
-    added: Result<Added, PageFailure>,
-) -> Result<HttpResponse, PageFailure> {
-    let row = match &added {
+    added: &Result<Added, PageFailure>,
+) -> HttpResponse {
+    let row = match added {
         Ok(added) => row_of_book(visitor, name, added),
         Err(failure) => match failure.detail() {
             Some(problem) => row_of_refusal(visitor, to, name, problem),
-            None => return Ok(failure.error_response()),
+            None => return failure.error_response(),
         },
     };
-    Ok(HttpResponse::Ok()
+    HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
-        .body(row.into_string()))
+        .body(row.into_string())
 }
 
 fn row_of_book(visitor: &Visitor, name: &str, added: &Added) -> Markup {
@@ -190,10 +186,8 @@ fn row_of_refusal(visitor: &Visitor, to: &AddTarget, name: &str, problem: &Probl
         (ErrorCode::Matches, language.c_add_anyway()),
         (ErrorCode::CheckIncomplete, language.c_add_anyway()),
     ];
-    let known = known.into_iter();
-    let again = known
-        .filter(|(code, _)| problem.code == code.as_str())
-        .last();
+    let mut known = known.into_iter();
+    let again = known.find(|(code, _)| problem.code == code.as_str());
     let is_there = problem.code == ErrorCode::PreconditionFailed.as_str();
     let id = Path::new(name).file_stem().and_then(|stem| stem.to_str());
     let id = id.unwrap_or(name);

@@ -174,7 +174,8 @@ pub struct ResolveDuplicates;
 impl Input for ResolvedDuplicates {
     fn sent_as() -> SentAs {
         SentAs::json::<Self>(json!({
-            "books": [{ "library": "books", "id": "a" }, { "library": "books", "id": "b" }], "resolution": "editions"
+            "books": [{ "library": "mine", "id": "evenings" }, { "library": "mine", "id": "preface" }],
+            "resolution": "editions"
         }))
     }
 }
