@@ -205,11 +205,13 @@
     return [...body.rows];
   };
 
-  // Sends a table with more files than one request may have: each answer has the rows that still lack theirs.
+  // Sends a table with more files than one request may have: each answer has the rows that still lack theirs. When no row does,
+  // the last ones are sent again, and only the files that no row is for are shown.
   const FILES_AT_ONCE = 99;
   const inParts = async (form, submitter, files) => {
     const [all, progress, most] = [files.length, form.querySelector('progress'), Number(form.dataset.max)];
-    let [rows, page, done] = [form.querySelector('[data-rows]').value, undefined, []];
+    let [rows, shown, page] = [form.querySelector('[data-rows]').value, 'tbody tr', undefined];
+    const done = [];
     submitter.disabled = true;
     progress.hidden = false;
     try {
@@ -223,12 +225,18 @@
         }
         const answer = await post(addressOf(form, submitter), data);
         if (!answer) return;
-        page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-        const open = page.querySelector('[data-rows]');
-        done.push(...page.querySelectorAll(files.length && open ? 'tbody tr:not([data-open])' : 'tbody tr'));
+        const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+        if (!answer.ok && page) {
+          tell(next.querySelector('.problem')?.textContent);
+          break;
+        }
+        page = next;
+        done.push(...page.querySelectorAll(files.length ? `${shown}:not([data-open])` : shown));
         progress.value = 1 - files.length / all;
-        if (!answer.ok || !open) break;
-        rows = open.value;
+        if (!answer.ok) break;
+        const open = page.querySelector('[data-rows]');
+        if (open) rows = open.value;
+        else shown = 'tbody tr.failed';
       }
     } catch {
       return gone();
