@@ -208,6 +208,9 @@ fn look(browser: &Browser, axe: Option<&str>, name: &str) -> Vec<String> {
     wrong
 }
 
+/// The pages with small pictures in the documentation.
+const SAMPLES: [&str; 5] = ["check", "library", "book", "duplicates", "statistics"];
+
 /// Looks at every page as somebody who reads this language.
 fn look_at_all(language: &str, check: &str) {
     let Some(browser) = Browser::start(language) else {
@@ -224,6 +227,9 @@ fn look_at_all(language: &str, check: &str) {
         browser.go(&format!("{}{path}", server.url));
         browser.settle();
         wrong.extend(look(&browser, axe.as_deref(), &of(name)));
+        if language == "en" && SAMPLES.contains(&name) {
+            browser.sample(&format!("console-{name}"), "main");
+        }
     }
     // A report right after a check, with its passages.
     browser.go(&format!("{}/console/demo", server.url));
