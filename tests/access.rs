@@ -395,6 +395,12 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             Value::Null,
             [401, 403, 403, 403, 404],
         ),
+        (
+            "POST",
+            "/v1/duplicates",
+            json!({ "books": [{ "library": "mine", "id": "no" }, { "library": "mine", "id": "none" }] }),
+            [401, 403, 403, 403, 404],
+        ),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
         (
             "GET",

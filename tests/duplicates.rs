@@ -771,6 +771,65 @@ fn a_job_finds_the_groups(engine: &Engine) {
     assert_eq!(none["groups"], json!([]));
 }
 
+/// What is said of a group holds for later jobs, until another book joins it or one gets another text.
+fn what_is_said_of_a_group_stays(engine: &Engine) {
+    let server = engine.server();
+    let put = |id: &str, text: &str| {
+        let book = json!({ "rights": "free", "text": text });
+        let place = format!("{}/v1/libraries/one/books/{id}", server.url);
+        agent().put(place).send_json(&book).unwrap();
+    };
+    let say = |books: &[&str], resolution: Value| {
+        let books: Vec<Value> = books
+            .iter()
+            .map(|id| json!({ "library": "one", "id": id }))
+            .collect();
+        let said = json!({ "books": books, "resolution": resolution });
+        let place = format!("{}/v1/duplicates", server.url);
+        agent().post(place).send_json(&said).unwrap().status()
+    };
+    let resolution = || {
+        let job = start(&server, &json!({ "kind": "duplicates" }));
+        assert_eq!(ended(&server, &job)["result"]["groups"], 1);
+        let groups = get(&server, &format!("{job}/groups"));
+        groups["groups"][0]["resolution"].clone()
+    };
+    let text = prose(1, 3_000);
+    for id in ["a", "b"] {
+        put(id, &text);
+    }
+    put("other", &prose(2, 3_000));
+    assert_eq!(resolution(), Value::Null);
+    assert_eq!(say(&["a", "none"], json!("editions")), 404);
+    assert_eq!(say(&["a"], json!("editions")), 400);
+    assert_eq!(say(&["a"; 101], json!("editions")), 400);
+    assert_eq!(say(&["b", "a"], json!("editions")), 204);
+    assert_eq!(resolution(), json!("editions"));
+    let log = get(&server, "/v1/audit");
+    assert!(log.to_string().contains("duplicate-group"), "{log}");
+    put("c", &text);
+    assert_eq!(resolution(), Value::Null, "another book has joined it");
+    assert_eq!(say(&["a", "b", "c"], json!("dismissed")), 204);
+    assert_eq!(resolution(), json!("dismissed"));
+    put("c", &format!("{text} And a new end of it."));
+    assert_eq!(resolution(), Value::Null, "one has another text");
+    assert_eq!(say(&["a", "b", "c"], json!("dismissed")), 204);
+    assert_eq!(say(&["a", "b", "c"], Value::Null), 204);
+    assert_eq!(resolution(), Value::Null);
+}
+
+#[test]
+fn what_is_said_of_a_group_stays_in_a_folder() {
+    what_is_said_of_a_group_stays(&Engine::folder());
+}
+
+#[test]
+fn what_is_said_of_a_group_stays_in_a_cluster() {
+    if let Some(engine) = Engine::cluster() {
+        what_is_said_of_a_group_stays(&engine);
+    }
+}
+
 #[test]
 fn a_job_finds_the_groups_of_a_catalogue() {
     a_job_finds_the_groups(&Engine::folder());

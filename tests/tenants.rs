@@ -131,7 +131,11 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
             );
         }
         7 => drop(attacker.json("DELETE", &book, &Value::Null)),
-        8 => drop(attacker.json("PATCH", &book, &json!({ "disabled": random.below(2) == 0 }))),
+        8 => {
+            let field = ["disabled", "removed"][random.below(2) as usize];
+            let change = json!({ field: random.below(2) == 0 });
+            drop(attacker.json("PATCH", &book, &change));
+        }
         9 => {
             let recipe = ["released", "hardened-fine", "documented"][random.below(3) as usize];
             attacker.json(

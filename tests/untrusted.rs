@@ -75,6 +75,7 @@ enum What {
         rights: Option<Rights>,
         /// Whether the rights are in effect, and what they are otherwise.
         validity: Option<(bool, Rights)>,
+        removed: Option<bool>,
     },
     Trust {
         trusted: bool,
@@ -119,14 +120,16 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
         any::<bool>(),
         prop::option::of(rights()),
         validity,
+        maybe(),
     )
         .prop_map(
-            |(disabled, noted, confirmed, rights, validity)| What::Amend {
+            |(disabled, noted, confirmed, rights, validity, removed)| What::Amend {
                 disabled,
                 noted,
                 confirmed,
                 rights,
                 validity,
+                removed,
             },
         );
     let trust = any::<bool>().prop_map(|trusted| What::Trust { trusted });
@@ -266,6 +269,7 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
             confirmed,
             rights,
             validity,
+            removed,
         } => {
             let note = noted.map(|noted| {
                 if noted {
@@ -291,6 +295,7 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
                     confirmed,
                     rights,
                     validity,
+                    removed: *removed,
                     ..Amendment::default()
                 },
             ))

@@ -138,6 +138,8 @@ fn amended(change: Amended) -> &'static str {
     match change {
         Amended::Disabled => "disabled",
         Amended::Enabled => "enabled",
+        Amended::Removed => "removed",
+        Amended::Restored => "restored",
         Amended::Noted => "added a note to",
         Amended::NoteForgotten => "removed the note of",
         Amended::Rights => "changed the rights of",

@@ -67,7 +67,7 @@ enum BooksCommand {
         /// Only books in this language, such as ru; pt finds pt-BR, too
         #[arg(long, group = "sought", value_name = "TAG")]
         language: Option<String>,
-        /// Only books in this state: disabled, quarantined or expired
+        /// Only books in this state: disabled, quarantined, expired or removed
         #[arg(long, group = "sought")]
         state: Option<BookState>,
         /// Find only books of this library

@@ -176,6 +176,8 @@ fn amended(language: Language, change: Amended) -> String {
     match change {
         Amended::Disabled => language.c_did_disable(),
         Amended::Enabled => language.c_did_enable(),
+        Amended::Removed => language.c_is_removed(),
+        Amended::Restored => language.c_did_restore(),
         Amended::Noted => language.c_did_note(),
         Amended::NoteForgotten => language.c_did_unnote(),
         Amended::Rights => language.c_did_change_rights(),

@@ -10,20 +10,20 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::audit;
-use super::catalogue::expired;
+use super::catalogue::{expired, to_library};
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, button_to, choice_of_rights, form_to, more, outcome, rights, see_other, size,
-    terms, time,
+    Here, HtmlPage, choice_of_rights, form_to, more, outcome, rights, see_other, size, terms, time,
 };
 use super::visitor::{Visitor, path, with};
+use lapidary_catalogue::REMOVED_FOR;
 use lapidary_catalogue::api::{Amendment, AuditPage, BookRef, NewAllowList, Record, Report};
 use lapidary_common::description::{Description, PartialDate};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
 use lapidary_operations::audit::ShowAudit;
-use lapidary_operations::books::{AmendBook, DeleteBook, ShowBook, ShowMatches};
+use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
 use lapidary_report::{CheckedReport, Outcome, PageTexts, clean, report_part, why_not_checked};
 use lapidary_store::{Rights, Standing, Validity};
 
@@ -77,8 +77,12 @@ async fn page(
                     (language.c_now_disabled()) " " (one(&visitor, &record, "enable", &language.c_undo()))
                 }
             }
+            @match record.standing.removed_at {
+                Some(since) => (removed(&visitor, &record, since)),
+                None => {}
+            }
             (facts(language, &record))
-            (changes(&visitor, &record))
+            @if record.standing.removed_at.is_none() { (changes(&visitor, &record)) }
             @if visitor.is_admin() {
                 section hx-get=(matches) hx-trigger="load" hx-select="#shared" hx-swap="innerHTML" {
                     h2 { (language.c_shares()) }
@@ -94,6 +98,19 @@ async fn page(
             ]))
         },
     ))
+}
+
+/// That a book was removed, and how to take that back.
+fn removed(visitor: &Visitor, record: &Record, since: Timestamp) -> Markup {
+    let until = since.saturating_add(REMOVED_FOR).unwrap_or(Timestamp::MAX);
+    let day = until.strftime("%Y-%m-%d").to_string();
+    let language = visitor.language();
+    html! {
+        div class="notice buttons" role="status" {
+            (language.c_now_removed(&day)) " " (one(visitor, record, "restore", &language.c_undo()))
+        }
+        p { (to_library(record.key.library.as_str())) }
+    }
 }
 
 /// The facts about a book that decide whether it may be published, as a part of a list.
@@ -173,8 +190,6 @@ fn one(visitor: &Visitor, record: &Record, what: &str, label: &str) -> Markup {
 /// The forms that change the book.
 fn changes(visitor: &Visitor, record: &Record) -> Markup {
     let language = visitor.language();
-    let title = record.description.title.as_deref();
-    let title = title.unwrap_or(record.key.id.as_str());
     html! {
         section {
             h2 { (language.c_change()) }
@@ -190,8 +205,7 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
                 @if visitor.is_admin() {
                     (one(visitor, record, "allow", &language.c_allow()))
                 }
-                (button_to(visitor, &with(&place_of(record), &[("remove", "true")]), &language.c_remove(),
-                    Some(&language.c_sure_remove_book(&clean(title)))))
+                (one(visitor, record, "remove", &language.c_remove()))
             }
             div class="three" {
                 (form(visitor, record, "describe", "card", &description_fields(language, record)))
@@ -269,29 +283,20 @@ struct BookChange {
     until: String,
 }
 
-/// What a form does that asks before it is sent.
-#[derive(Deserialize)]
-struct BookRemoval {
-    #[serde(default)]
-    remove: bool,
-}
-
 async fn change(
     visitor: Visitor,
     request: HttpRequest,
-    asked: Query<BookRemoval>,
     sent: Form<BookChange>,
 ) -> Result<HttpResponse, PageFailure> {
     let [library, id] = book_of(&visitor, &request)?;
     let book: &[&str] = &[&library, &id];
-    if asked.remove {
-        visitor.call::<DeleteBook>(book, ()).await?;
-        // Its library may have no other book, and then no page.
-        return Ok(see_other("/console/catalogue"));
-    }
     let amendment = match sent.what.as_str() {
         what @ ("disable" | "enable") => Amendment {
             disabled: Some(what == "disable"),
+            ..Amendment::default()
+        },
+        what @ ("remove" | "restore") => Amendment {
+            removed: Some(what == "remove"),
             ..Amendment::default()
         },
         "confirm" => Amendment {

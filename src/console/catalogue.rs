@@ -1,23 +1,18 @@
-//! The catalogue: its libraries, a search, and new books.
+//! The catalogue: its libraries, and a search.
 
 use std::cmp::Reverse;
 
-use actix_web::http::{Method, StatusCode};
-use actix_web::web::{self, Path, Payload, Query, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Path, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::failure::PageFailure;
 use super::first::where_to;
-use super::layout::{
-    Here, HtmlPage, button_to, main_button, more, problem_told, rights, see_other, size, table,
-    terms, time, token_field,
-};
-use super::visitor::{ApiCall, Visitor, Who, lines_of, path, with};
-use lapidary_catalogue::api::{
-    FeedAnswer, FeedOutcome, FoundBooks, LibraryListing, LibraryTrust, Record,
-};
+use super::layout::{Here, HtmlPage, button_to, more, rights, see_other, size, table, terms, time};
+use super::visitor::{Visitor, Who, path, with};
+use lapidary_catalogue::api::{FoundBooks, LibraryListing, LibraryTrust, Record};
 use lapidary_catalogue::permission::Permission;
 use lapidary_catalogue::today;
 use lapidary_common::error::ErrorCode;
@@ -30,16 +25,17 @@ use lapidary_store::{BookState, Rights};
 /// How many books a page has.
 const BOOKS: usize = 50;
 /// The most books that are sorted. No index has them in such an order, so all that were found are read for it.
-const MOST_SORTED: usize = 200;
+const MOST_SORTED: usize = 10_000;
+/// The most calls for that: a page may have few books, or none, although more follow.
+const MOST_PAGES: usize = 100;
+/// How many books a call answers with at most.
+const MAX_PAGE: usize = 1_000;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.route("/catalogue", web::get().to(page))
-        .route(
-            "/libraries/{library}/{choice:trust|distrust}",
-            web::post().to(set_trust),
-        )
-        .route("/add", web::get().to(add_form))
-        .route("/add", web::post().to(add));
+    app.route("/catalogue", web::get().to(page)).route(
+        "/libraries/{library}/{choice:trust|distrust}",
+        web::post().to(set_trust),
+    );
 }
 
 /// What the page shows of the catalogue.
@@ -88,12 +84,17 @@ async fn page(
             &language.c_not_for_key(),
         ));
     }
-    let found = find(&visitor, &wanted).await?;
+    let found = if wanted.sort.is_empty() {
+        let page = find(&visitor, &wanted, BOOKS, &wanted.from).await?;
+        page.map(|page| found_books(language, page, &wanted))
+    } else {
+        find_sorted(&visitor, &wanted).await?
+    };
     let (names, libraries) = libraries(&visitor).await?;
     let body = html! {
         (search_form(language, &wanted, &names))
         section id="found" aria-live="polite" {
-            @if let Some(found) = found { (found_books(language, found, &wanted)) }
+            @if let Some(found) = found { (found) }
         }
         (libraries)
         section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
@@ -107,47 +108,70 @@ async fn page(
     .show(&visitor, &body))
 }
 
-/// The books that are sought, or those of a library; `None` if the visitor asks for nothing.
+/// A page of the books that are sought, or of those of a library; `None` if the visitor asks for nothing.
 async fn find(
     visitor: &Visitor,
     wanted: &CatalogueSearch,
+    limit: usize,
+    cursor: &str,
 ) -> Result<Option<FoundBooks>, PageFailure> {
-    let limit = if wanted.sort.is_empty() {
-        BOOKS
-    } else {
-        MOST_SORTED
-    };
     let limit = limit.to_string();
-    let page = [("limit", limit.as_str()), ("cursor", wanted.from.as_str())];
+    let page = [("limit", limit.as_str()), ("cursor", cursor)];
     let (conditions, library) = (wanted.conditions(), wanted.library.as_str());
-    if conditions.iter().any(|(_, value)| !value.is_empty()) {
+    let mut found = if conditions.iter().any(|(_, value)| !value.is_empty()) {
         let asked = [&conditions[..], &[("library", library)], &page].concat();
-        return visitor.list::<FindBooks>(&[], &asked).await.map(Some);
-    }
-    if library.is_empty() {
+        visitor.list::<FindBooks>(&[], &asked).await?
+    } else if library.is_empty() {
         return Ok(None);
+    } else {
+        let books = visitor.list::<ListBooks>(&[library], &page).await?;
+        FoundBooks {
+            books: books.books,
+            next_cursor: books.next_cursor.map(Into::into),
+        }
+    };
+    if wanted.state != BookState::Removed.as_str() {
+        let is_there = |book: &Record| book.standing.removed_at.is_none();
+        found.books.retain(is_there);
     }
-    let books = visitor.list::<ListBooks>(&[library], &page).await?;
-    Ok(Some(FoundBooks {
-        books: books.books,
-        next_cursor: books.next_cursor.map(Into::into),
-    }))
+    Ok(Some(found))
+}
+
+/// A page of all books that are sought, in an order. They are read anew for each page, whose place is a number.
+async fn find_sorted(
+    visitor: &Visitor,
+    wanted: &CatalogueSearch,
+) -> Result<Option<Markup>, PageFailure> {
+    let language = visitor.language();
+    let (mut books, mut cursor) = (Vec::new(), String::new());
+    for _ in 0..MOST_PAGES {
+        let Some(page) = find(visitor, wanted, MAX_PAGE, &cursor).await? else {
+            return Ok(None);
+        };
+        books.extend(page.books);
+        cursor = page.next_cursor.unwrap_or_default();
+        if cursor.is_empty() || books.len() > MOST_SORTED {
+            break;
+        }
+    }
+    if !cursor.is_empty() {
+        return Ok(Some(
+            html! { p class="notice" { (language.c_too_many_to_sort(MOST_SORTED as u64)) } },
+        ));
+    }
+    sort(&mut books, &wanted.sort);
+    let from: usize = wanted.from.parse().unwrap_or_default();
+    let end = from.saturating_add(BOOKS);
+    let next_cursor = (end < books.len()).then(|| end.to_string());
+    let books = books.into_iter().skip(from).take(BOOKS).collect();
+    let page = FoundBooks { books, next_cursor };
+    Ok(Some(found_books(language, page, wanted)))
 }
 
 fn found_books(language: Language, found: FoundBooks, wanted: &CatalogueSearch) -> Markup {
-    let FoundBooks {
-        mut books,
-        next_cursor,
-    } = found;
-    let is_all = next_cursor.is_none() && wanted.from.is_empty();
-    if is_all {
-        sort(&mut books, &wanted.sort);
-    }
+    let FoundBooks { books, next_cursor } = found;
     html! {
         h2 { (language.c_found()) }
-        @if !is_all && !wanted.sort.is_empty() {
-            p class="notice" { (language.c_too_many_to_sort(MOST_SORTED as u64)) }
-        }
         @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
         @else { (books_table(language, &language.c_found(), &books)) }
         @if let Some(next) = &next_cursor {
@@ -191,6 +215,7 @@ fn search_form(language: Language, wanted: &CatalogueSearch, libraries: &[String
         (BookState::Disabled, language.c_is_disabled()),
         (BookState::Quarantined, language.c_in_quarantine()),
         (BookState::Expired, language.c_expired_rights()),
+        (BookState::Removed, language.c_is_removed()),
     ]
     .map(|(state, word)| (state.as_str(), word));
     let orders = [
@@ -351,7 +376,8 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
                     a href=(path("/console/books", [library, id])) {
                         (book.description.title.as_deref().map_or_else(|| language.no_title(), clean))
                     }
-                    @if book.standing.disabled_at.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
+                    @if book.standing.removed_at.is_some() { " " span class="tag" { (language.c_is_removed()) } }
+                    @else if book.standing.disabled_at.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
                     @if book.standing.is_quarantined() { " " span class="tag" { (language.c_in_quarantine()) } }
                 }
                 td { (clean(&book.description.authors.join(", "))) }
@@ -362,116 +388,4 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
         }
     };
     table(label, &heads, &rows)
-}
-
-/// Where new books belong.
-#[derive(Deserialize)]
-pub(super) struct AddTarget {
-    pub(super) library: String,
-    pub(super) rights: String,
-    #[serde(default)]
-    pub(super) keep: bool,
-}
-
-async fn add_form(visitor: Visitor, to: Query<AddTarget>) -> HttpResponse {
-    let language = visitor.language();
-    let AddTarget {
-        library,
-        rights,
-        keep,
-    } = &*to;
-    let max = visitor.inside().max_body();
-    let place = with(
-        "/console/add",
-        &[
-            ("library", library),
-            ("rights", rights),
-            ("keep", &keep.to_string()),
-        ],
-    );
-    let title = language.c_add_to(&clean(library));
-    HtmlPage::new(Here::Catalogue, title, language.c_add_lead()).show(
-        &visitor,
-        &html! {
-            form method="post" enctype="multipart/form-data" action=(place) class="card"
-                data-max=(max) data-too-large=(language.c_too_large(&size(language, max as u64))) {
-                (token_field(&visitor))
-                label for="file" { (language.c_files()) }
-                input type="file" id="file" name="file" multiple required;
-                (main_button(&language.c_add()))
-            }
-        },
-    )
-}
-
-/// What became of each book of an answer to a feed, and where it says what it shares with others.
-fn feed_rows(visitor: &Visitor, library: &str, answer: &[u8]) -> Markup {
-    let language = visitor.language();
-    let lines: Vec<FeedAnswer> = lines_of(answer);
-    html! {
-        @for line in &lines {
-            tr class=(if line.problem.is_some() { "failed" } else { "" }) {
-                td { (clean(line.file.as_deref().unwrap_or_default())) }
-                td {
-                    @match (&line.id, &line.problem) {
-                        (Some(id), None) => a href=(path("/console/books", [library, id])) { (clean(id)) },
-                        (id, _) => (clean(id.as_deref().unwrap_or_default())),
-                    }
-                }
-                td { (outcome(language, &line.outcome)) }
-                td {
-                    @if let Some(gems) = line.gems { (language.gems(gems.into())) }
-                    @if let (Some(id), None, true) = (&line.id, &line.problem, visitor.is_admin()) {
-                        " " a href=(path("/console/matches", [library, id])) { (language.c_shares()) }
-                    }
-                    @if let Some(problem) = &line.problem { (problem_told(language, problem)) }
-                }
-            }
-        }
-    }
-}
-
-async fn add(
-    visitor: Visitor,
-    request: HttpRequest,
-    to: Query<AddTarget>,
-    payload: Payload,
-) -> Result<HttpResponse, PageFailure> {
-    let language = visitor.language();
-    let AddTarget {
-        library,
-        rights,
-        keep,
-    } = &*to;
-    let keep = keep.to_string();
-    let options = [("rights", rights.as_str()), ("keep_text", &keep)];
-    let asked = with(&path("/v1/libraries", [library, "books"]), &options);
-    let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
-    let answer = visitor.perform(call).await?;
-    let rows = feed_rows(&visitor, library, &answer.body);
-    let heads = [
-        language.head_file(),
-        language.c_book(),
-        language.c_outcome(),
-        language.c_details(),
-    ];
-    let title = language.c_add_to(&clean(library));
-    Ok(
-        HtmlPage::new(Here::Catalogue, title, language.c_added_lead()).show(
-            &visitor,
-            &html! {
-                (table(&language.c_outcome(), &heads, &rows))
-                p { (to_library(library)) }
-            },
-        ),
-    )
-}
-
-fn outcome(language: Language, outcome: &FeedOutcome) -> String {
-    match outcome {
-        FeedOutcome::Added => language.c_was_added(),
-        FeedOutcome::Replaced => language.c_was_replaced(),
-        FeedOutcome::Unchanged => language.c_was_unchanged(),
-        FeedOutcome::Refused => language.c_was_refused(),
-    }
 }

@@ -8,7 +8,8 @@ use actix_web::web::{self, Payload, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use maud::{Markup, html};
 
-use super::catalogue::{AddTarget, to_library};
+use super::add::AddTarget;
+use super::catalogue::to_library;
 use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, main_button, problem_told, size, table, token_field};
 use super::visitor::{ApiCall, Visitor, lines_of, path, with};
@@ -16,15 +17,15 @@ use lapidary_catalogue::api::{FieldChange, ImportAnswer, RowOutcome};
 use lapidary_language::Language;
 use lapidary_report::{clean, rights_word};
 
-/// A table without rows. Programs for spreadsheets know by the mark at its beginning that it is in UTF-8.
-const TEMPLATE: &str =
-    "\u{feff}id,file,title,authors,language,identifiers,published,rights,from,until,otherwise\r\n";
+/// A workbook whose first sheet has only the names of the columns. The second one has examples.
+const TEMPLATE: &[u8] = include_bytes!("assets/books.xlsx");
+const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/import", web::get().to(page))
         .route("/import", web::post().to(preview))
         .route("/import/apply", web::post().to(apply))
-        .route("/import/template.csv", web::get().to(template));
+        .route("/import/template.xlsx", web::get().to(template));
 }
 
 async fn page(visitor: Visitor, to: Query<AddTarget>) -> HttpResponse {
@@ -33,12 +34,12 @@ async fn page(visitor: Visitor, to: Query<AddTarget>) -> HttpResponse {
     HtmlPage::new(Here::Catalogue, title, language.c_import_lead()).show(
         &visitor,
         &html! {
-            (form(&visitor, &place("/console/import", &to), true, &html! {
+            (form(&visitor, &to.place("/console/import"), true, &html! {
                 label for="file" { (language.c_table()) }
                 input type="file" id="file" name="file" required;
                 (main_button(&language.c_preview()))
             }))
-            p { (language.c_template_is()) " " a href="/console/import/template.csv" { (language.c_template()) } }
+            p { (language.c_template_is()) " " a href="/console/import/template.xlsx" { (language.c_template()) } }
         },
     )
 }
@@ -57,22 +58,10 @@ fn form(visitor: &Visitor, place: &str, has_files: bool, fields: &Markup) -> Mar
     }
 }
 
-fn place(page: &str, to: &AddTarget) -> String {
-    let keep = if to.keep { "true" } else { "" };
-    with(
-        page,
-        &[
-            ("library", &to.library),
-            ("rights", &to.rights),
-            ("keep", keep),
-        ],
-    )
-}
-
 async fn template(_: Visitor) -> HttpResponse {
     HttpResponse::Ok()
-        .content_type("text/csv; charset=utf-8")
-        .insert_header((CONTENT_DISPOSITION, "attachment; filename=\"books.csv\""))
+        .content_type(WORKBOOK)
+        .insert_header((CONTENT_DISPOSITION, "attachment; filename=\"books.xlsx\""))
         .body(TEMPLATE)
 }
 
@@ -163,15 +152,18 @@ fn apply_form(visitor: &Visitor, to: &AddTarget, rows: &[&ImportAnswer]) -> Mark
         .count() as u64;
     form(
         visitor,
-        &place("/console/import/apply", to),
+        &to.place("/console/import/apply"),
         missing > 0,
         &html! {
-            input type="hidden" name="file" value=(lines.join("\n"));
+            input type="hidden" name="file" value=(lines.join("\n")) data-rows;
             @if missing > 0 {
                 label for="texts" { (language.c_files_of_new(missing)) }
                 input type="file" id="texts" name="file" multiple;
             }
-            (main_button(&language.c_import_rows(lines.len() as u64)))
+            div class="buttons" {
+                button type="submit" class="main" { (language.c_import_rows(lines.len() as u64)) }
+                progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
+            }
         },
     )
 }
@@ -185,7 +177,7 @@ fn rows_table(language: Language, to: &AddTarget, effect: &str, rows: &[ImportAn
     ];
     let body = html! {
         @for row in rows {
-            tr class=(if row.problem.is_some() { "failed" } else { "" }) {
+            tr class=(if row.problem.is_some() { "failed" } else { "" }) data-open[row.outcome == RowOutcome::Missing] {
                 td { @if row.line > 0 { (row.line) } }
                 td { (book(to, row)) }
                 td { (outcome(language, row.outcome)) }

@@ -2,13 +2,15 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::web::{self, Path, Query, ServiceConfig};
+use actix_web::web::{self, Form, Path, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::failure::PageFailure;
-use super::layout::{Here, HtmlPage, button_to, see_other, size, table, terms, time};
+use super::layout::{
+    Here, HtmlPage, button_to, form_to, required_field, see_other, size, table, terms, time,
+};
 use super::visitor::Visitor;
 use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
 use lapidary_common::error::ErrorCode;
@@ -49,6 +51,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
             (language.c_verify(), language.c_term_verify_is()),
             (language.c_compact(), language.c_term_compact_is()),
             (language.c_backup(), language.c_term_backup_is()),
+            (language.c_reindex(), language.c_term_reindex_is()),
         ]))
     }))
 }
@@ -66,6 +69,10 @@ fn start_card(visitor: &Visitor) -> Markup {
                 (start_button(visitor, "compact", &language.c_compact()))
                 @if no_backups.is_none() { (start_button(visitor, "backup", &language.c_backup())) }
             }
+            (form_to(visitor, "/console/jobs?kind=reindex", "", &html! {
+                (required_field("recipe", language.recipe("", 1).trim(), 512))
+                div class="buttons" { button type="submit" { (language.c_reindex()) } }
+            }))
             @match no_backups {
                 None => {}
                 Some(ErrorCode::NotOffered) => p class="quiet" { (language.c_no_backups_of_cluster()) " " code { "lapidary export --server URL" } }
@@ -148,8 +155,22 @@ struct JobToStart {
     kind: String,
 }
 
-async fn start(visitor: Visitor, wanted: Query<JobToStart>) -> Result<HttpResponse, PageFailure> {
-    let task = serde_json::from_value(json!({ "kind": wanted.kind }));
+/// What a re-index asks for.
+#[derive(Deserialize)]
+struct JobOptions {
+    recipe: Option<String>,
+}
+
+async fn start(
+    visitor: Visitor,
+    wanted: Query<JobToStart>,
+    options: Form<JobOptions>,
+) -> Result<HttpResponse, PageFailure> {
+    let mut task = json!({ "kind": wanted.kind });
+    if let Some(recipe) = &options.recipe {
+        task["recipe"] = recipe.trim().into();
+    }
+    let task = serde_json::from_value(task);
     let task = task.map_err(|error| {
         let status = StatusCode::BAD_REQUEST;
         visitor.problem(ErrorCode::BadJson, status, &error.to_string())

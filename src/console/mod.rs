@@ -6,6 +6,7 @@
 //! Pages work as plain forms and links. With scripts, htmx replaces parts of a page, and a file of our own (`assets/console.js`)
 //! adds what forms cannot do. Everything that a page loads is in the program.
 
+mod add;
 mod assets;
 mod audit;
 mod batches;
@@ -111,6 +112,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(batches::routes)
             .configure(compare::routes)
             .configure(catalogue::routes)
+            .configure(add::routes)
             .configure(duplicates::routes)
             .configure(import::routes)
             .configure(book::routes)

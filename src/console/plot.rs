@@ -9,6 +9,8 @@ const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 120.0;
 const LEFT: f64 = 6.0;
 const TOP: f64 = 16.0;
+/// The most columns in which the pointer finds values.
+const COLUMNS: usize = 60;
 
 /// A line of a plot.
 pub(super) struct PlotLine {
@@ -66,11 +68,39 @@ pub(super) fn plot(
             }
             svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 20.0)) role="img" aria-label=(label) {
                 (axes(&shown(highest), times.first().map(clock), times.last().map(clock)))
+                (under_pointer(times, lines, &scale, &shown))
                 @for line in lines {
                     @for piece in pieces(&line.values) {
                         polyline class=(line.class) points=(scale.points(&piece)) {}
                     }
                 }
+            }
+        }
+    }
+}
+
+/// What the pointer shows of the lines.
+fn under_pointer(
+    times: &[Timestamp],
+    lines: &[PlotLine],
+    scale: &Scale,
+    shown: &impl Fn(f64) -> String,
+) -> Markup {
+    let step = times.len().div_ceil(COLUMNS).max(1);
+    let width = step as f64 / scale.last * (WIDTH - 2.0 * LEFT);
+    let words = |at: usize| {
+        let values = lines
+            .iter()
+            .filter_map(|line| Some((line, (*line.values.get(at)?)?)));
+        let words = values.map(|(line, value)| format!("{} {}", line.name, shown(value)));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    html! {
+        @for (at, when) in times.iter().enumerate().step_by(step) {
+            g {
+                title { (clock(when)) ": " (words(at)) }
+                rect class="whole" x=(rounded(LEFT + at as f64 / scale.last * (WIDTH - 2.0 * LEFT) - width / 2.0)) y=(TOP)
+                    width=(rounded(width)) height=(HEIGHT - TOP) {}
             }
         }
     }
@@ -181,6 +211,10 @@ mod tests {
         };
         let drawn = plot("Checks", &times, &[line], |value| format!("{value}/s")).into_string();
         assert_eq!(drawn.matches("<polyline").count(), 2);
+        assert!(
+            drawn.contains("<title>01-01 00:01: checks 4/s</title>"),
+            "{drawn}"
+        );
         assert!(
             drawn.contains("6.0,120.0 202.0,16.0")
                 && drawn.contains("aria-label=\"Checks: checks 2/s\""),

@@ -10,7 +10,7 @@ use actix_web::body::to_bytes;
 use actix_web::dev::Payload;
 use actix_web::http::header::{
     ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, COOKIE, HOST,
-    HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, ORIGIN,
 };
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::web::{Bytes, Data};
@@ -268,10 +268,14 @@ impl Visitor {
             Who::Local(_) => Insider::Local,
             Who::Key(key, _) => Insider::Key(key.id.clone()),
         };
+        let mut headers = headers_of(request, call.as_part, call.kind, call.length);
+        if call.if_new {
+            headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        }
         let asked = InsideCall {
             method: call.method,
             uri,
-            headers: headers_of(request, call.as_part, call.kind, call.length),
+            headers,
             payload: call.payload,
             peer: request.peer_addr(),
             by,
@@ -401,6 +405,7 @@ pub(super) struct ApiCall<'a> {
     length: Option<HeaderValue>,
     payload: Payload,
     as_part: bool,
+    if_new: bool,
 }
 
 impl<'a> ApiCall<'a> {
@@ -412,6 +417,7 @@ impl<'a> ApiCall<'a> {
             length: None,
             payload: Payload::None,
             as_part: false,
+            if_new: false,
         }
     }
 
@@ -435,6 +441,14 @@ impl<'a> ApiCall<'a> {
     pub(super) fn for_a_page(self) -> Self {
         Self {
             as_part: true,
+            ..self
+        }
+    }
+
+    /// Only if what it makes is not there yet.
+    pub(super) fn if_new(self) -> Self {
+        Self {
+            if_new: true,
             ..self
         }
     }

@@ -90,8 +90,8 @@ use self::turns::Turns;
 use crate::console::{self, Console};
 use lapidary_catalogue::history::Recorder;
 use lapidary_catalogue::{
-    Catalogue, CatalogueError, UnwrittenRevocation, expire_evidence, resume_jobs, start_watching,
-    start_webhooks,
+    Catalogue, CatalogueError, UnwrittenRevocation, delete_removed_books, expire_evidence,
+    resume_jobs, start_watching, start_webhooks,
 };
 use lapidary_extract::Limits;
 use lapidary_harvest::{KeyBounds, Schedule};
@@ -464,6 +464,7 @@ fn begin_work(state: &Data<ServerState>, sources: usize, sources_queue: u64) {
     resume_jobs(catalogue);
     start_webhooks(catalogue);
     expire_evidence(catalogue);
+    delete_removed_books(catalogue);
     start_watching(catalogue);
     catalogue.follow_others();
     // What is fetched may be no larger than what is sent.

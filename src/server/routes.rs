@@ -22,7 +22,8 @@ use lapidary_operations::batches::{ListBatches, MakeBatch, ShowBatch};
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
 use lapidary_operations::find::FindBooks;
 use lapidary_operations::jobs::{
-    CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
+    CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ResolveDuplicates, ShowJob,
+    StartJob,
 };
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
 use lapidary_operations::libraries::{
@@ -208,6 +209,7 @@ fn of_jobs() -> Vec<Call> {
         Call::of::<CancelJob>(),
         Call::of::<ListDuplicateGroups>(),
         Call::of::<ListDuplicateOverlaps>(),
+        Call::of::<ResolveDuplicates>(),
     ]
 }
 

@@ -3,13 +3,16 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::common::{Folder, Server, key, prose};
 use crate::console::browser::Browser;
 use crate::console::web::Web;
 
 const TITLES: [&str; 4] = ["Шинель", "Нос", "The Portrait", "Невский проспект"];
+
+/// The button that removes a book.
+const REMOVE: &str = "form:has([value=remove]) button";
 
 /// A table and the files of its books.
 fn shelf(folder: &Folder) -> (PathBuf, String) {
@@ -66,7 +69,7 @@ fn a_publisher_fills_a_library_with_a_table() {
     browser.click("#found td a");
     browser.see("h1", "Шинель");
 
-    // A record is repaired, a book is disabled and enabled again, and removed.
+    // A record is repaired, a book is disabled and enabled again, and removed, which can be undone.
     browser.type_into("#title", " и другие");
     browser.click("form:has(#title) button");
     browser.see("h1", "Шинель и другие");
@@ -75,9 +78,15 @@ fn a_publisher_fills_a_library_with_a_table() {
     browser.click("[role=status] button");
     browser.see("main section > .buttons", "Disable");
     assert!(!browser.text(".facts").contains("disabled"));
-    browser.js("window.confirm = () => true");
-    browser.click("form[data-sure] button");
-    browser.see("h1", "Catalogue");
+    browser.click(REMOVE);
+    browser.see("[role=status]", "The book is removed");
+    browser.click("[role=status] button");
+    browser.see("main section > .buttons", "Remove");
+    browser.click(REMOVE);
+    browser.see("[role=status]", "The book is removed");
+    let removed = format!("{}/console/catalogue?state=removed", server.url);
+    browser.go(&removed);
+    browser.see("#found tbody", "Шинель");
     let sorted = format!("{}/console/catalogue?library=mine&sort=title", server.url);
     browser.go(&sorted);
     let rows = browser.text("#found tbody");
@@ -143,11 +152,233 @@ fn a_hostile_table_is_shown_as_it_is() {
         .upload(page, page, "t.csv", "colour\r\nred\r\n")
         .expect(422);
     assert!(refused.body.contains("bad_table"), "{}", refused.body);
-    let template = web.get("/console/import/template.csv").expect(200);
-    let empty = web.upload(page, page, "t.csv", &template.body).expect(200);
-    assert!(
-        empty.body.contains("The table has no rows"),
-        "{}",
-        empty.body
+}
+
+#[test]
+fn the_template_is_a_table_without_rows() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let get = |path: &str| ureq::get(format!("{}{path}", server.url)).call();
+    let template = get("/console/import/template.xlsx").expect("a workbook");
+    let workbook = template.into_body().read_to_vec().expect("its bytes");
+    let send = |table: &[u8]| {
+        let place = format!("{}/v1/libraries/mine/table?rights=free", server.url);
+        let sent = ureq::post(place)
+            .header("Content-Type", "application/octet-stream")
+            .send(table);
+        let mut answer = sent.expect("a table");
+        answer.body_mut().read_to_string().expect("lines")
+    };
+    assert_eq!(send(&workbook), "");
+    // Its columns are those of the reader, all of them: the examples are read, too, when they are in the first sheet.
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&workbook)).expect("an archive");
+    let mut sheet = String::new();
+    let mut examples = archive
+        .by_name("xl/worksheets/sheet2.xml")
+        .expect("a sheet");
+    std::io::Read::read_to_string(&mut examples, &mut sheet).expect("a text");
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let plain = zip::write::SimpleFileOptions::default();
+    zip.start_file("xl/worksheets/sheet1.xml", plain)
+        .expect("a part");
+    std::io::Write::write_all(&mut zip, sheet.as_bytes()).expect("its content");
+    let examples = zip.finish().expect("an archive").into_inner();
+    let rows = send(&examples);
+    let example = rows
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        .find(|answer| answer["id"] == "evenings")
+        .expect("the example");
+    assert_eq!(example["outcome"], "missing", "{example}");
+    assert_eq!(
+        example["row"]["validity"]["until"], "2030-12-31",
+        "{example}"
     );
+}
+
+/// A book of this text in a library.
+fn add(server: &Server, library: &str, id: &str, title: &str, text: &str) {
+    let book = json!({ "rights": "protected", "title": title, "text": text });
+    let place = format!("{}/v1/libraries/{library}/books/{id}", server.url);
+    ureq::put(place).send_json(&book).expect("it is added");
+}
+
+#[test]
+fn what_is_there_already_is_added_only_after_a_warning() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let text = prose(1, 3_000);
+    add(&server, "theirs", "1", "The first edition", &text);
+    add(&server, "mine", "old", "An old book", &prose(3, 3_000));
+    let files = [
+        ("copy.txt", text),
+        ("new.txt", prose(2, 3_000)),
+        ("old.txt", prose(4, 3_000)),
+    ]
+    .map(|(name, text)| folder.file(name, text));
+    let files: Vec<&str> = files
+        .iter()
+        .map(|path| path.to_str().expect("a path"))
+        .collect();
+    browser.go(&format!(
+        "{}/console/add?library=mine&rights=protected",
+        server.url
+    ));
+    browser.type_into("#file", &files.join("\n"));
+    browser.click("main button.main");
+    let row = |name: &str| format!("#table tbody tr:has([data-again*='row={name}'])");
+    browser.see(&row("copy.txt"), "The first edition");
+    browser.see(&row("old.txt"), "has a book with this id");
+    browser.see("#table tbody tr:not(.failed)", "new.txt");
+    let ids = || -> Vec<String> {
+        let books = ureq::get(format!("{}/v1/libraries/mine/books", server.url)).call();
+        let mut books = books.expect("books");
+        let books: Value = books.body_mut().read_json().expect("JSON");
+        let books = books["books"].as_array().expect("books").iter();
+        books
+            .map(|book| format!("{} {}", book["id"], book["title"]))
+            .collect()
+    };
+    assert_eq!(ids(), ["\"new\" null", "\"old\" \"An old book\""]);
+    // One click adds what matches, another one replaces what is there.
+    for (name, done) in [("copy.txt", "added"), ("old.txt", "replaced")] {
+        browser.click(&format!("{} button", row(name)));
+        browser.see(
+            &format!(
+                "#table tbody tr:has(a[href$='/{}'])",
+                &name[..name.len() - 4]
+            ),
+            done,
+        );
+    }
+    assert_eq!(ids(), ["\"copy\" null", "\"new\" null", "\"old\" null"]);
+    assert_eq!(
+        browser.js("return document.querySelectorAll('#table tbody tr').length"),
+        3
+    );
+}
+
+#[test]
+fn without_scripts_a_warning_is_shown_too() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let web = Web::of(&server);
+    let text = prose(1, 3_000);
+    add(&server, "theirs", "1", "The first edition", &text);
+    let page = "/console/add?library=mine&rights=protected";
+    let refused = web.upload(page, page, "copy.txt", &text).expect(200).body;
+    assert!(refused.contains("The first edition"), "{refused}");
+    web.get("/console/books/mine/copy").expect(404);
+    let anyway = format!("{page}&anyway=true");
+    web.upload(page, &anyway, "copy.txt", &text).expect(200);
+    web.get("/console/books/mine/copy").expect(200);
+}
+
+#[test]
+fn a_publisher_adds_152_books_with_a_spreadsheet() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let mut table = "id,file,title\r\n".to_owned();
+    let files: Vec<String> = (0..152)
+        .map(|i| {
+            write!(table, "b{i},{i}.txt,Title {i:03}\r\n").expect("a row");
+            let file = folder.file(&format!("files/{i}.txt"), prose(i, 300));
+            file.to_str().expect("a path").to_owned()
+        })
+        .chain((0..50).map(|i| {
+            let file = folder.file(&format!("files/stray {i}.txt"), prose(999, 300));
+            file.to_str().expect("a path").to_owned()
+        }))
+        .collect();
+    let table = folder.file("table.csv", table);
+    browser.go(&format!(
+        "{}/console/import?library=mine&rights=protected",
+        server.url
+    ));
+    browser.type_into("#file", table.to_str().expect("a path"));
+    browser.click("main button.main");
+    browser.see("main", "Nothing was changed yet");
+    browser.type_into("#texts", &files.join("\n"));
+    browser.click("main button.main");
+    browser.see("main .lead", "What became of each row");
+    let count = |words: &str| {
+        browser.js(&format!(
+            "return [...document.querySelectorAll('main tbody tr')].filter((row) => row.cells[2].textContent === '{words}').length"
+        ))
+    };
+    assert_eq!(count("added"), 152);
+    assert_eq!(count("refused"), 50, "the files of no row");
+    assert!(!browser.text("main").contains("its file is needed"));
+}
+
+#[test]
+fn more_books_than_a_page_has_are_sorted() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let lines: String = (0..1_234)
+        .map(|i| {
+            let title = format!("Title {:04}", (i * 7) % 1_234);
+            let book = json!({ "id": format!("{i}"), "rights": "free", "title": title, "text": format!("Text {i}.") });
+            book.to_string() + "\n"
+        })
+        .collect();
+    ureq::post(format!("{}/v1/libraries/mine/books", server.url))
+        .header("Content-Type", "application/x-ndjson")
+        .send(lines)
+        .expect("books")
+        .body_mut()
+        .read_to_string()
+        .expect("answers");
+    let web = Web::of(&server);
+    for (from, first) in [(0, "Title 0000"), (50, "Title 0050"), (1_200, "Title 1200")] {
+        let address = format!("/console/catalogue?library=mine&sort=title&from={from}");
+        let page = web.get(&address).expect(200).body;
+        let place = page.find("Title ").expect("a book");
+        assert!(
+            page[place..].starts_with(first),
+            "{}",
+            &page[place..place + 20]
+        );
+        assert_eq!(page.contains(&format!("from={}", from + 50)), from < 1_184);
+    }
+}
+
+#[test]
+fn a_librarian_keeps_one_of_each_group_of_duplicates() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    for (id, title, seed) in [("a", "Draft", 1), ("b", "Final", 1), ("c", "Other", 2)] {
+        add(&server, "house", id, title, &prose(seed, 3_000));
+    }
+    browser.go(&format!("{}/console/duplicates", server.url));
+    browser.click("main form button");
+    browser.see("#jobs", "done");
+    browser.click("#jobs td a");
+    browser.see(".group", "of it is in the best copy");
+    browser.click(".group li:has(a[href$='/b']) form button");
+    browser.see("main", "No two books are the same");
+    browser.click("main a[href$='state=removed']");
+    browser.see("#found tbody", "Draft");
+    browser.click("#found td a");
+    browser.click("[role=status] button");
+    browser.see("main section > .buttons", "Remove");
+    // It is there again, and so is the group, which is then settled in another way, and opened again.
+    browser.go(&format!("{}/console/duplicates", server.url));
+    browser.click(".group form:has([value=editions]) button");
+    browser.see("main", "No two books are the same");
+    browser.click("main a[href$='settled=true']");
+    browser.see(".group", "Draft");
+    browser.click(".group form:has([value=reopen]) button");
+    browser.see("main", "No two books are the same");
+    browser.go(&format!("{}/console/duplicates", server.url));
+    browser.see(".group", "Draft");
 }

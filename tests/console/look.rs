@@ -9,7 +9,7 @@ use crate::common::{Folder, Server, key, prose};
 use crate::console::browser::{Browser, ENTER, TAB, skip};
 
 const THEMES: [&str; 2] = ["light", "dark"];
-const WIDTHS: [u32; 2] = [360, 1280];
+const WIDTHS: [u32; 3] = [360, 1280, 1920];
 
 /// A server with something on every page, and its pages by name.
 fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
@@ -43,10 +43,15 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         });
         send("PUT", &format!("/v1/libraries/demo/books/{id}"), body);
     }
-    for (id, seed) in [("a", 1), ("b", 1), ("c", 2)] {
+    for (id, seed) in [("a", 1), ("b", 1), ("c", 2), ("gone", 3)] {
         let book = json!({ "rights": "protected", "title": format!("Copy {id}"), "text": prose(seed, 3_000) });
         send("PUT", &format!("/v1/libraries/house/books/{id}"), book);
     }
+    let gone = format!("{}/v1/libraries/house/books/gone", server.url);
+    ureq::patch(gone)
+        .header("X-Api-Key", &secret)
+        .send_json(json!({ "removed": true }))
+        .expect("it is removed");
     send(
         "PUT",
         "/v1/allow-lists/demo%2Fthunder",
@@ -112,7 +117,12 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("batch", format!("/console/batches/{batch}")),
         ("catalogue", "/console/catalogue?q=quickf".to_owned()),
         ("library", "/console/catalogue?library=demo".to_owned()),
+        (
+            "removed-books",
+            "/console/catalogue?state=removed".to_owned(),
+        ),
         ("book", "/console/books/demo/lighthouse".to_owned()),
+        ("removed", "/console/books/house/gone".to_owned()),
         ("shared", "/console/matches/house/a".to_owned()),
         ("duplicates", "/console/duplicates".to_owned()),
         (
@@ -135,6 +145,15 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("demo", "/console/demo".to_owned()),
         ("missing", "/console/nowhere".to_owned()),
         ("documentation", "/docs/".to_owned()),
+        (
+            "documentation-guide",
+            "/docs/guides/console.html".to_owned(),
+        ),
+        (
+            "documentation-pictures",
+            "/docs/explanation/cluster.html".to_owned(),
+        ),
+        ("documentation-russian", "/docs/ru.html".to_owned()),
         (
             "documentation-page",
             "/docs/reference/sources.html".to_owned(),
@@ -179,56 +198,74 @@ fn violations(browser: &Browser, axe: &str) -> String {
     found.as_str().expect("a text").to_owned()
 }
 
-/// Pictures of every page in both themes and two widths, which people look at. On each, axe finds nothing, and nothing is wider
-/// than the screen.
-#[test]
-fn every_page_in_both_themes_and_two_widths() {
-    let Some(browser) = Browser::start("en") else {
+/// Pictures of a page in both themes and all widths, which people look at. On each, axe finds nothing, and nothing is wider than
+/// the screen. Returns what is wrong.
+fn look(browser: &Browser, axe: Option<&str>, name: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for theme in THEMES {
+        for width in WIDTHS {
+            browser.looks(theme, width);
+            browser.settle();
+            browser.picture(&format!("{name}-{theme}-{width}"));
+            let wide = browser.js(
+                "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
+            );
+            if wide != 0 {
+                wrong.push(format!("{name} at {width}: {wide} pixels too wide"));
+            }
+            let found = axe.map_or_else(String::new, |axe| violations(browser, axe));
+            if !found.is_empty() {
+                wrong.push(format!("{name}, {theme}, {width}: {found}"));
+            }
+        }
+    }
+    browser.looks("light", 1280);
+    wrong
+}
+
+/// The pages with small pictures in the documentation.
+const SAMPLES: [&str; 5] = ["check", "library", "book", "duplicates", "statistics"];
+
+/// Looks at every page as somebody who reads this language.
+fn look_at_all(language: &str, check: &str) {
+    let Some(browser) = Browser::start(language) else {
         return;
     };
     let axe = axe();
     let folder = Folder::new();
     let (server, secret, pages) = filled(&folder);
-    let mut wrong = Vec::new();
-    let mut look = |name: &str, browser: &Browser| {
-        for theme in THEMES {
-            for width in WIDTHS {
-                browser.looks(theme, width);
-                browser.settle();
-                browser.picture(&format!("{name}-{theme}-{width}"));
-                let wide =
-                    browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
-                if wide != 0 {
-                    wrong.push(format!("{name} at {width}: {wide} pixels too wide"));
-                }
-                if let Some(axe) = &axe {
-                    let found = violations(browser, axe);
-                    if !found.is_empty() {
-                        wrong.push(format!("{name}, {theme}, {width}: {found}"));
-                    }
-                }
-            }
-        }
-    };
     browser.go(&server.url);
-    look("sign-in", &browser);
+    let of = |name: &str| format!("{language}-{name}");
+    let mut wrong = look(&browser, axe.as_deref(), &of("sign-in"));
     sign_in(&browser, &server, &secret);
     for (name, path) in pages {
-        browser.looks("light", 1280);
         browser.go(&format!("{}{path}", server.url));
         browser.settle();
-        look(name, &browser);
+        wrong.extend(look(&browser, axe.as_deref(), &of(name)));
+        if language == "en" && SAMPLES.contains(&name) {
+            browser.sample(&format!("console-{name}"), "main");
+        }
     }
     // A report right after a check, with its passages.
-    browser.looks("light", 1280);
     browser.go(&format!("{}/console/demo", server.url));
     browser.click("form[action*='/console/demo/check'] button");
-    browser.see(".report h1", "Protected");
-    look("checked", &browser);
-    browser.looks("light", 1280);
-    browser.js("document.querySelector('.report .passage').open = true");
-    browser.sample("console", ".report");
+    browser.see(".report h1", check);
+    wrong.extend(look(&browser, axe.as_deref(), &of("checked")));
+    if language == "en" {
+        browser.js("document.querySelector('.report .passage').open = true");
+        browser.sample("console", ".report");
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_page_in_both_themes_and_all_widths() {
+    look_at_all("en", "Protected");
+}
+
+#[test]
+fn every_page_in_russian_in_both_themes_and_all_widths() {
+    look_at_all("ru", "Охраняется");
 }
 
 #[test]

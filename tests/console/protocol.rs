@@ -571,8 +571,17 @@ fn every_button_of_jobs_does_what_it_says() {
         );
         assert!(kinds.len() >= 3, "{kinds:?}");
         for kind in kinds {
-            web.send("/console/jobs", &format!("/console/jobs?kind={kind}"), "")
-                .expect(303);
+            let fields = if kind == "reindex" {
+                "recipe=released"
+            } else {
+                ""
+            };
+            web.send(
+                "/console/jobs",
+                &format!("/console/jobs?kind={kind}"),
+                fields,
+            )
+            .expect(303);
             let job = || {
                 ureq::get(format!("{}/v1/jobs", server.url))
                     .call()

@@ -118,6 +118,9 @@ fn duplicates_are_found_and_shown() {
     ));
     browser.type_into("#file", copy.to_str().expect("a path"));
     browser.click("main button.main");
+    // It is there already.
+    browser.see("main table", "The Lighthouse That Collected Umbrellas");
+    browser.click("[data-again]");
     browser.see("main table", "добавлена");
     browser.go(&format!("{}/console/duplicates", server.url));
     browser.click("main form button");

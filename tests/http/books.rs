@@ -132,6 +132,69 @@ fn a_disabled_book_is_kept_and_not_counted() {
 }
 
 #[test]
+fn a_removed_book_is_not_counted_and_can_be_restored() {
+    let server = Running::start();
+    let text = prose(1, 10_000);
+    let book = "/v1/libraries/house/books/1";
+    let added = server.put_text(book, "protected", &text).expect(201);
+    let patch = |change: Value| {
+        let change = change.to_string();
+        server.send("PATCH", book, &[("Content-Type", JSON)], change.as_bytes())
+    };
+    let found = |state: &str| {
+        let found = server.get(&format!("/v1/books?state={state}")).expect(200);
+        found["books"].as_array().expect("books").len()
+    };
+    let removed = patch(json!({ "removed": true })).expect(200);
+    let standing = &removed["standing"];
+    assert!(standing["removed_at"].is_string(), "{removed}");
+    assert_has(
+        &server.check_text(&text),
+        json!({ "verdict": "unknown", "matches": [] }),
+    );
+    assert_eq!((found("removed"), found("disabled")), (1, 1));
+    assert_eq!(server.get("/v1/stats").expect(200)["disabled"], 1);
+    let again = patch(json!({ "removed": true })).expect(200);
+    assert_eq!(again["standing"]["removed_at"], standing["removed_at"]);
+
+    let restored = patch(json!({ "removed": false })).expect(200);
+    assert_eq!(restored["gems"], added["book"]["gems"]);
+    let restored = &restored["standing"];
+    assert!(
+        restored["removed_at"].is_null() && restored["disabled_at"].is_null(),
+        "{restored}"
+    );
+    assert_eq!((found("removed"), found("disabled")), (0, 0));
+    assert_has(
+        &server.check_text(&text),
+        json!({ "verdict": "protected", "total": 1 }),
+    );
+
+    // Enabling it restores it, too, and so does adding it again.
+    for restore in [&|| patch(json!({ "disabled": false })).expect(200), &|| {
+        server.put_text(book, "protected", &text).expect(200)["book"].clone()
+    }] as [&dyn Fn() -> Value; 2]
+    {
+        patch(json!({ "removed": true })).expect(200);
+        let standing = &restore()["standing"];
+        assert!(standing["disabled_at"].is_null(), "{standing}");
+        assert_eq!(found("removed"), 0);
+    }
+    // What was disabled before stays disabled.
+    for change in [json!({ "disabled": true }), json!({ "removed": true })] {
+        patch(change).expect(200);
+    }
+    let standing = &patch(json!({ "removed": false })).expect(200)["standing"];
+    assert!(standing["disabled_at"].is_string(), "{standing}");
+    let log = server.get("/v1/audit?library=house&book=1").expect(200);
+    let log = log["entries"].to_string();
+    assert!(
+        log.contains(r#"["disabled","removed"]"#) && log.contains(r#"["enabled","restored"]"#),
+        "{log}"
+    );
+}
+
+#[test]
 fn rights_hold_on_their_days() {
     let server = Running::start();
     let text = prose(1, 10_000);

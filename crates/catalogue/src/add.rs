@@ -284,8 +284,9 @@ impl BookSource<'_> {
             _ if self.is_text() => self.text.clean_digest(),
             _ => None,
         };
-        // Adding a disabled book again does not enable it.
-        let standing = before.map_or_else(Standing::default, |before| before.standing.clone());
+        // Adding a disabled book again does not enable it, but a removed one is restored.
+        let mut standing = before.map_or_else(Standing::default, |before| before.standing.clone());
+        standing.restore();
         Record {
             key: entry.key.clone(),
             rights: entry.rights,

@@ -99,6 +99,8 @@ impl Books<Editor<'_>> {
         authority.may_set(key, rights.unwrap_or(Rights::Unknown), validity.as_ref())?;
         let keeps = if amendment.is_of_notes() {
             Keeps::default()
+        } else if amendment.removed == Some(true) {
+            authority.keeps_of_removed()
         } else {
             authority.keeps()
         };
@@ -219,8 +221,14 @@ impl RecordAmendment<'_> {
     fn make(&self, record: &mut Record) -> Result<(), StoreError> {
         let (by, now) = (self.by, self.now);
         self.condition.holds(&record.key, Some(record))?;
+        if self.amendment.removed == Some(false) {
+            record.standing.restore();
+        }
         if let Some(disabled) = self.amendment.disabled {
             set_disabled(record, disabled, by, now)?;
+        }
+        if self.amendment.removed == Some(true) {
+            set_removed(&mut record.standing, now);
         }
         if let Some(text) = &self.amendment.note {
             set_note(record, text, by, now)?;
@@ -267,7 +275,8 @@ fn was_lost(standing: &Standing, lost: &str) -> bool {
         .is_some_and(|note| is_of_source(note, lost));
     // The source leaves a note of an administrator as it is. Older versions did not write down who disabled a book.
     let is_noted = standing.is_noted_by_administrator() && by == Some(SetBy::Library);
-    standing.disabled_at.is_some() && by != Some(SetBy::Administrator) && (says_so || is_noted)
+    let is_disabled = standing.disabled_at.is_some() && standing.removed_at.is_none();
+    is_disabled && by != Some(SetBy::Administrator) && (says_so || is_noted)
 }
 
 fn is_of_source(note: &Note, lost: &str) -> bool {
@@ -288,6 +297,10 @@ fn set_disabled(
     let is_of_administrator = standing.is_disabled_by_administrator();
     if disabled {
         standing.disabled_at = standing.disabled_at.or(Some(now));
+        // Otherwise the book would be deleted, and could be added again as if nothing had been said of it.
+        if by == SetBy::Administrator {
+            standing.removed_at = None;
+        }
         standing.disabled_by = Some(if is_of_administrator {
             SetBy::Administrator
         } else {
@@ -300,8 +313,17 @@ fn set_disabled(
         });
     } else {
         (standing.disabled_at, standing.disabled_by) = (None, None);
+        standing.removed_at = None;
     }
     Ok(())
+}
+
+/// Removes a book. That is no word of an administrator: whoever may write the book may restore it.
+fn set_removed(standing: &mut Standing, now: Timestamp) {
+    standing.removed_at = standing.removed_at.or(Some(now));
+    if standing.disabled_at.is_none() {
+        (standing.disabled_at, standing.disabled_by) = (Some(now), Some(SetBy::Library));
+    }
 }
 
 /// Ends the quarantine of a book.

@@ -34,12 +34,13 @@ const ROUNDS: u32 = 3;
 /// Maximum number of differences to name.
 const NAMED: usize = 10;
 /// Tables that are copied as they are. Webhooks follow at the end.
-const TABLES: [Table; 10] = [
+const TABLES: [Table; 11] = [
     Table::Keys,
     Table::Access,
     Table::Folds,
     Table::AllowLists,
     Table::Libraries,
+    Table::DuplicateGroups,
     Table::Decisions,
     Table::Sources,
     Table::Harvests,

@@ -448,6 +448,7 @@ impl Duplicates {
             .iter()
             .zip(records)
             .filter_map(|(number, record)| Some((*number, record?)))
+            .filter(|(_, record)| record.standing.removed_at.is_none())
             .collect();
         Ok(Self::of(books, group.pairs))
     }

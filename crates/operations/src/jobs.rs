@@ -2,14 +2,21 @@
 
 use std::cmp::Ordering;
 
-use lapidary_catalogue::api::{DuplicateGroups, DuplicateOverlaps, Job, Jobs, Task};
+use lapidary_catalogue::api::{
+    DuplicateGroups, DuplicateOverlaps, Job, Jobs, ResolvedDuplicates, Task,
+};
 use lapidary_catalogue::start_job;
+use lapidary_common::error::ErrorCode;
 use serde_json::json;
 
+use crate::books::no_such_book;
 use crate::{
-    Body, Endpoint, Input, JobNumber, Needs, Operation, OperationError, PageQuery, SentAs, Session,
-    filled,
+    Body, Done, Endpoint, Input, JobNumber, Needs, Operation, OperationError, PageQuery, SentAs,
+    Session, filled,
 };
+
+/// The most books of a group of which something can be said.
+const MOST_RESOLVED: usize = 100;
 
 /// Lists all jobs.
 pub struct ListJobs;
@@ -158,5 +165,48 @@ impl Operation for ListDuplicateOverlaps {
         Ok(session
             .jobs()
             .duplicate_overlaps(id, query.place()?, query.limit()?)?)
+    }
+}
+
+/// Says what the books of a group are.
+pub struct ResolveDuplicates;
+
+impl Input for ResolvedDuplicates {
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({
+            "books": [{ "library": "mine", "id": "evenings" }, { "library": "mine", "id": "preface" }],
+            "resolution": "editions"
+        }))
+    }
+}
+
+impl Operation for ResolveDuplicates {
+    type Path = ();
+    type Input = ResolvedDuplicates;
+    type Answer = Done;
+    const ENDPOINT: Endpoint = Endpoint::post("/v1/duplicates", Needs::Admin)
+        .named(
+            "resolve_duplicates",
+            "Say that the books of a group are editions of one work, or are to stay as they are",
+        )
+        .about(
+            "The group goes on to be listed, with this `resolution`, also by later jobs. A book that joins it, or another text of one, \
+             takes the resolution away.",
+        )
+        .answers(&[(204, "It is noted")]);
+
+    fn run(
+        session: &Session<'_>,
+        (): (),
+        ResolvedDuplicates { books, resolution }: ResolvedDuplicates,
+    ) -> Result<Done, OperationError> {
+        if !(2..=MOST_RESOLVED).contains(&books.len()) {
+            let detail = format!("give from 2 to {MOST_RESOLVED} books");
+            return Err(OperationError::refused(ErrorCode::BadJson, detail));
+        }
+        match session.jobs().resolve_duplicates(&books, resolution)? {
+            None => Ok(Done),
+            Some(missing) => Err(no_such_book(&missing)),
+        }
     }
 }

@@ -232,6 +232,10 @@ pub enum Amended {
     Disabled,
     /// The book was enabled again.
     Enabled,
+    /// The book was removed, and can be restored.
+    Removed,
+    /// The book was restored.
+    Restored,
     /// A note was added.
     Noted,
     /// The note was removed.
@@ -254,6 +258,14 @@ impl Amended {
         [
             (!old.is_disabled() && new.is_disabled(), Self::Disabled),
             (old.is_disabled() && !new.is_disabled(), Self::Enabled),
+            (
+                before.removed_at.is_none() && after.removed_at.is_some(),
+                Self::Removed,
+            ),
+            (
+                before.removed_at.is_some() && after.removed_at.is_none(),
+                Self::Restored,
+            ),
             (
                 after.note.is_some() && before.note != after.note,
                 Self::Noted,

@@ -47,7 +47,8 @@ pub fn amended(old: &Record, change: RecordChange<'_>) -> Result<Record, StoreEr
 }
 
 /// Keeps amendments made to a book after the record that replaces it was created. Otherwise the new record decides
-/// the rights and their days; a disabled book stays disabled and keeps its note, unless it gets another one.
+/// the rights and their days; a disabled book stays disabled and keeps its note, unless it gets another one. A removed book is
+/// restored.
 pub fn keep_amendments(record: &mut Record, old: &Record) {
     let is_same = record.has_content_of(old);
     let (standing, before) = (&mut record.standing, &old.standing);
@@ -64,6 +65,8 @@ pub fn keep_amendments(record: &mut Record, old: &Record) {
             ..before.clone()
         };
     } else {
+        let mut before = before.clone();
+        before.restore();
         if standing.disabled_at.is_none() {
             (standing.disabled_at, standing.disabled_by) = (before.disabled_at, before.disabled_by);
         }

@@ -25,6 +25,9 @@ pub struct Standing {
     /// Who disabled it. Unknown of books that older versions disabled; it then counts as an administrator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_by: Option<SetBy>,
+    /// When the book was removed. It is disabled, and deleted 30 days later unless it is restored before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed_at: Option<Timestamp>,
     /// The reason, or anything else the library wants to remember.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
@@ -44,6 +47,15 @@ impl Standing {
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Takes back its removal. What was disabled for another reason stays so.
+    pub fn restore(&mut self) {
+        let is_by_removal = self.removed_at.is_some() && self.disabled_at == self.removed_at;
+        if is_by_removal && !self.is_disabled_by_administrator() {
+            (self.disabled_at, self.disabled_by) = (None, None);
+        }
+        self.removed_at = None;
     }
 
     /// Whether an administrator disabled it, as far as is known.
@@ -97,11 +109,18 @@ pub enum BookState {
     Quarantined,
     /// The last day of its rights is over.
     Expired,
+    /// Removed: it can be restored until it is deleted.
+    Removed,
 }
 
 impl BookState {
     /// All states.
-    pub const ALL: [Self; 3] = [Self::Disabled, Self::Quarantined, Self::Expired];
+    pub const ALL: [Self; 4] = [
+        Self::Disabled,
+        Self::Quarantined,
+        Self::Expired,
+        Self::Removed,
+    ];
 
     /// The word used in JSON and on the command line.
     #[must_use]
@@ -110,6 +129,7 @@ impl BookState {
             Self::Disabled => "disabled",
             Self::Quarantined => "quarantined",
             Self::Expired => "expired",
+            Self::Removed => "removed",
         }
     }
 }

@@ -119,6 +119,7 @@ impl Record {
             BookState::Disabled => self.is_disabled(),
             BookState::Quarantined => self.standing.is_quarantined(),
             BookState::Expired => self.standing.is_expired_on(day, self.rights),
+            BookState::Removed => self.standing.removed_at.is_some(),
         }
     }
 

@@ -35,6 +35,8 @@ pub enum Table {
     Sessions,
     /// What the last job found that looked for duplicates, by its number (`catalogue/jobs/duplicates.rs`).
     Duplicates,
+    /// What was said of groups of duplicates, by the name of the first book (`catalogue/jobs/duplicates.rs`).
+    DuplicateGroups,
     /// Answers to requests that take effect once (`catalogue/once.rs`).
     Requests,
     /// The numbers of checks, by day and process (`catalogue/check_counts.rs`).
@@ -62,6 +64,7 @@ impl Table {
             Self::Copy => "copy",
             Self::Sessions => "session",
             Self::Duplicates => "duplicates",
+            Self::DuplicateGroups => "duplicate-group",
             Self::Requests => "request",
             Self::CheckCounts => "check-counts",
         }

@@ -104,7 +104,8 @@
       if (event.target !== form) return;
       tell('');
       const own = tooLarge(form, files()) ? () => {}
-        : 'files' in form.dataset && (files().length > 1 || form.dataset.batch) ? several
+        : form.dataset.files === 'each' || 'files' in form.dataset && (files().length > 1 || form.dataset.batch) ? several
+        : form.querySelector('[data-rows]') && files().length > 0 ? inParts
         : 'check' in form.dataset && stays?.checked ? alone : undefined;
       if (!own) return;
       event.preventDefault();
@@ -210,7 +211,72 @@
 
   const rowOf = (body, name) => [...body.rows].find((row) => row.dataset.name === name);
 
-  // Checks several files, a few at a time, each a row of the table.
+  // The rows that a file becomes. One that was refused may have a button to send it again.
+  const rowsOf = async (address, sent) => {
+    const answer = await post(address, sent);
+    if (!answer) return undefined;
+    const body = document.createElement('tbody');
+    body.innerHTML = await answer.text();
+    for (const button of body.querySelectorAll('[data-again]')) {
+      button.addEventListener('click', async () => {
+        button.disabled = true;
+        try {
+          const rows = await rowsOf(button.dataset.again, sent);
+          if (rows) button.closest('tr').replaceWith(...rows);
+        } catch {
+          button.disabled = false;
+          gone();
+        }
+      });
+    }
+    return [...body.rows];
+  };
+
+  // Sends a table with more files than one request may have: each answer has the rows that still lack theirs. When no row does,
+  // the last ones are sent again, and only the files that no row is for are shown.
+  const FILES_AT_ONCE = 99;
+  const inParts = async (form, submitter, files) => {
+    const [all, progress, most] = [files.length, form.querySelector('progress'), Number(form.dataset.max)];
+    let [rows, shown, page] = [form.querySelector('[data-rows]').value, 'tbody tr', undefined];
+    const done = [];
+    submitter.disabled = true;
+    progress.hidden = false;
+    try {
+      while (files.length) {
+        const data = new FormData();
+        data.append('file', rows);
+        for (let [count, bytes] = [0, rows.length * 3]; files.length && count < FILES_AT_ONCE; count += 1) {
+          bytes += files[0].size;
+          if (count && bytes > most) break;
+          data.append('file', files.shift());
+        }
+        const answer = await post(addressOf(form, submitter), data);
+        if (!answer) return;
+        const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+        if (!answer.ok && page) {
+          tell(next.querySelector('.problem')?.textContent);
+          break;
+        }
+        page = next;
+        done.push(...page.querySelectorAll(files.length ? `${shown}:not([data-open])` : shown));
+        progress.value = 1 - files.length / all;
+        if (!answer.ok) break;
+        const open = page.querySelector('[data-rows]');
+        if (open) rows = open.value;
+        else shown = 'tbody tr.failed';
+      }
+    } catch {
+      return gone();
+    } finally {
+      submitter.disabled = false;
+      progress.hidden = true;
+    }
+    page.querySelector('tbody')?.replaceChildren(...done);
+    document.getElementById('main').replaceWith(page.getElementById('main'));
+    window.scrollTo(0, 0);
+  };
+
+  // Sends several files, a few at a time, each a row of the table.
   const several = async (form, submitter, chosen) => {
     const section = document.getElementById('table');
     const [head, body] = [section.querySelector('thead tr'), section.querySelector('tbody')];
@@ -226,7 +292,7 @@
       head.replaceChildren(document.getElementById('heads').content.cloneNode(true));
       body.replaceChildren();
     }
-    document.getElementById('result').replaceChildren();
+    document.getElementById('result')?.replaceChildren();
     section.hidden = false;
     const progress = form.querySelector('progress');
     progress.value = 0;
@@ -239,12 +305,10 @@
         try {
           const sent = stays?.checked ? gemsOf(await queryOf(file), file.name, action, batch) : data;
           const named = new URLSearchParams({ row: file.name, ...(batch && { batch }) });
-          const answer = await post(`${action}${action.includes('?') ? '&' : '?'}${named}`, sent);
-          if (!answer) return;
-          const row = document.createElement('tbody');
-          row.innerHTML = await answer.text();
+          const rows = await rowsOf(`${action}${action.includes('?') ? '&' : '?'}${named}`, sent);
+          if (!rows) return;
           rowOf(body, file.name)?.remove();
-          body.append(...row.querySelectorAll('tr'));
+          body.append(...rows);
         } catch (error) {
           if (error instanceof Unread) {
             unread(body, file.name);

@@ -125,6 +125,9 @@ pub struct Amendment {
     /// Whether the book is disabled. A disabled book is kept, but checks do not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
+    /// `true` removes the book: checks no longer count it, and it is deleted after 30 days. `false` restores it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<bool>,
     /// The new note; empty to remove the note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 4000)]

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::BookRef;
 use crate::duplicate_groups::LeftOut;
-use lapidary_store::Library;
+use lapidary_store::{BookKey, Library};
 
 /// The task of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -334,6 +334,31 @@ pub struct DuplicateGroup {
     pub reason: Cow<'static, str>,
     /// What connects these books.
     pub pairs: Vec<DuplicatePair>,
+    /// What was said of them, if it was said of all of them and no text has changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<DuplicateResolution>,
+}
+
+/// What somebody says of books that are the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicateResolution {
+    /// They are editions of one work.
+    Editions,
+    /// They are to stay as they are.
+    Dismissed,
+}
+
+/// What to say of books that are the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResolvedDuplicates {
+    /// All books of a group.
+    #[schema(min_items = 2, max_items = 100)]
+    pub books: Vec<BookKey>,
+    /// What they are; absent to take back what was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<DuplicateResolution>,
 }
 
 /// Two books that have text in common.

@@ -42,8 +42,9 @@ pub use doctor::{Finding, FindingCode, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
     BackedUp, Compacted, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap,
-    DuplicateOverlaps, DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs,
-    RecipeChoice, RecutResult, ReindexInput, Reindexed, Task, Verified,
+    DuplicateOverlaps, DuplicatePair, DuplicateResolution, DuplicatesLeftOut, Grouped, Job,
+    JobResult, JobState, Jobs, RecipeChoice, RecutResult, ReindexInput, Reindexed,
+    ResolvedDuplicates, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, PERSON, Rotation};
 pub use links::{MadeReportLink, NewReportLink, ReportLink, ReportLinks};

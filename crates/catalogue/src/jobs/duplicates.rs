@@ -2,6 +2,8 @@
 //!
 //! What it finds is kept in [`Table::Duplicates`]: first the pairs of each batch of books, so that it resumes after the last
 //! batch and what it left out, then the groups and overlaps. The next job of this kind removes them.
+//!
+//! What somebody said of a group is in [`Table::DuplicateGroups`], and holds for the groups of later jobs, too.
 
 use super::Jobs;
 use serde::de::DeserializeOwned;
@@ -10,9 +12,10 @@ use std::ops::Deref;
 
 use super::job::StoredJob;
 use super::{JobProgress, put};
+use crate::add::StoredBook;
 use crate::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps, DuplicatePair,
-    Grouped, JobResult,
+    DuplicateResolution, Grouped, JobResult,
 };
 use crate::check::today;
 use crate::copy::rows;
@@ -21,7 +24,7 @@ use crate::duplicates::{DuplicateScope, DuplicateSearch, FoundPairs};
 use crate::pages::Batches;
 use crate::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
 use lapidary_gems::RecipeName;
-use lapidary_store::{BookNo, Library, Row, RowChange, Table};
+use lapidary_store::{BookKey, BookNo, Library, Record, Row, RowChange, Table};
 
 /// Number of rows read or written at a time.
 const BATCH: usize = 1_000;
@@ -43,6 +46,24 @@ struct StoredGroup {
     size: u32,
     #[serde(flatten)]
     group: Group,
+}
+
+/// What was said of a group.
+#[derive(Serialize, Deserialize)]
+struct StoredResolution {
+    resolution: DuplicateResolution,
+    /// Its books, each with the digest of its text.
+    books: Vec<(BookKey, String)>,
+}
+
+impl StoredResolution {
+    /// Whether it was said of all of these books, as they are.
+    fn is_of(&self, books: &[Record]) -> bool {
+        books.iter().all(|book| {
+            let mut of = self.books.iter();
+            of.any(|(key, digest)| (key, digest) == (&book.key, &book.digest))
+        })
+    }
 }
 
 fn prefix(job: u32, kind: u8) -> Vec<u8> {
@@ -118,7 +139,10 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         for pair in pairs {
             let (a, b) = (records.next().flatten(), records.next().flatten());
             // Books that are gone overlap with none.
-            let Some((a, b)) = a.zip(b) else { continue };
+            let there = a.zip(b).filter(|(a, b)| {
+                a.standing.removed_at.is_none() && b.standing.removed_at.is_none()
+            });
+            let Some((a, b)) = there else { continue };
             overlaps.push(DuplicateOverlap {
                 a: BookRef::on(day, a),
                 b: BookRef::on(day, b),
@@ -181,6 +205,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         let Some((best, merit)) = best(&copies.collect::<Vec<_>>()) else {
             return Ok(None);
         };
+        let resolution = self.resolution(&books)?;
         let (pairs, day) = (
             pairs
                 .iter()
@@ -204,7 +229,60 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
             best: best as u32,
             reason: merit.as_str().into(),
             pairs,
+            resolution,
         }))
+    }
+
+    /// What was said of the books of a group.
+    fn resolution(&self, books: &[Record]) -> Result<Option<DuplicateResolution>, CatalogueError> {
+        let Some(first) = books.first() else {
+            return Ok(None);
+        };
+        let name = first.key.to_string();
+        let Some(row) = self.0.row(Table::DuplicateGroups, name.as_bytes())? else {
+            return Ok(None);
+        };
+        let stored: StoredResolution = read(&row)?;
+        Ok(stored.is_of(books).then_some(stored.resolution))
+    }
+}
+
+impl Jobs<Editor<'_>> {
+    /// Says something of the books of a group, or takes it back. Returns one of them that is not there, if any.
+    pub fn resolve_duplicates(
+        &self,
+        books: &[BookKey],
+        resolution: Option<DuplicateResolution>,
+    ) -> Result<Option<BookKey>, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        let mut found = Vec::with_capacity(books.len());
+        for key in books {
+            match StoredBook::find(&*snapshot, key)? {
+                Some(book) => found.push(book),
+                None => return Ok(Some(key.clone())),
+            }
+        }
+        found.sort_by_key(|book| book.number);
+        let Some(first) = found.first() else {
+            return Ok(None);
+        };
+        let name = first.record.key.to_string();
+        let books = found
+            .into_iter()
+            .map(|StoredBook { record, .. }| (record.key, record.digest));
+        let change = match resolution {
+            Some(resolution) => put(
+                Table::DuplicateGroups,
+                name,
+                &StoredResolution {
+                    resolution,
+                    books: books.collect(),
+                },
+            ),
+            None => RowChange::delete(Table::DuplicateGroups, name),
+        };
+        self.0.change_setting(change, None)?;
+        Ok(None)
     }
 }
 

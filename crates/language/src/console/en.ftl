@@ -227,7 +227,11 @@ c_choose_files = Choose files
 c_add = Add books
 # $library (String)
 c_add_to = Add books to { $library }
-c_add_lead = The names of the files without extensions become the ids; a file of the same name replaces the book.
+c_add_lead = Drop files, or choose them: their names without extensions become the ids. What is there already, or matches other books, is added only if you say so.
+c_add_all = Add all, even what matches
+c_add_anyway = Add anyway
+c_replace = Replace the book
+c_is_there = The library has a book with this id.
 c_added_lead = What became of each file.
 c_import = Import a table
 # $library (String)
@@ -248,7 +252,7 @@ c_import_rows = Import { $rows } { $rows ->
 c_files_of_new = Files of { $number } { $number ->
     [one] book that is
    *[other] books that are
-} not in the library, up to 99 at a time
+} not in the library
 c_row = Row
 c_effect = Effect
 c_no_rows = The table has no rows.
@@ -270,6 +274,8 @@ c_as_found = as found
 c_expired_rights = rights expired
 # $most (Number)
 c_too_many_to_sort = More than { $most } books were found. So many are not sorted: narrow the search.
+c_is_removed = removed
+c_removed_books = Removed books
 c_search = Search
 c_found = Found
 c_book = Book
@@ -304,6 +310,13 @@ c_group = Group { $number }: { $size } { $size ->
     [one] book
    *[other] books
 }
+c_keep_one = Keep only this one
+c_editions = Editions of one work
+c_dismiss = Leave as they are
+c_settled = Settled groups
+c_side_by_side = Side by side
+# $share (String)
+c_in_best = { $share } of it is in the best copy
 
 ## A book
 
@@ -323,8 +336,8 @@ c_authors_by_line = Authors, each on a line
 c_identifiers_by_line = ISBNs and other identifiers, each on a line
 c_now_disabled = The book is disabled: checks do not count it.
 c_undo = Undo
-# $title (String)
-c_sure_remove_book = Remove “{ $title }” from the catalogue? To bring it back, its file must be added again.
+# $day (String)
+c_now_removed = The book is removed: checks do not count it. It is deleted on { $day }.
 c_from_day = Rights valid from
 c_until_day = Rights valid until
 c_save = Save
@@ -448,6 +461,7 @@ c_did_end_watch = check no longer watched
 c_did_expire_text = text of a check expired
 c_did_disable = disabled
 c_did_enable = enabled
+c_did_restore = restored
 c_did_note = note
 c_did_unnote = note removed
 c_did_confirm = confirmed
@@ -549,6 +563,7 @@ c_term_duplicates_is = Compares all books with each other.
 c_term_verify_is = Reads everything and reports inconsistencies.
 c_term_compact_is = Brings the store into its smallest and fastest form.
 c_term_backup_is = Copies the catalogue to the backup folder of the server’s settings.
+c_term_reindex_is = Computes gems of a recipe for all books, from folds or kept texts, and then makes it the default.
 c_term_permissions_is = Check texts; add books; read the kept texts of books; review (decide about checks that matched books of some libraries); forbid texts to everyone; an administrator may do everything.
 c_term_limits_is = How often the key may be used.
 c_term_rotate_is = The key keeps its name and role; the old secret works for another day.

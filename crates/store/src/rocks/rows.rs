@@ -35,6 +35,7 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Copy
         | Table::Sessions
         | Table::Duplicates
+        | Table::DuplicateGroups
         | Table::Requests
         | Table::CheckCounts => (
             Family::Meta,
