@@ -773,13 +773,7 @@ fn reviewers_see_the_checks_that_match_their_books() {
         untrusted.json("GET", mine, &Value::Null).1["decisions"],
         json!([])
     );
-    // Nobody takes back what another decided.
-    let back = json!({ "check": check, "ruling": "withdrawn" });
-    assert_eq!(judge.json("POST", "/v1/decisions", &decision).0, 201);
-    for client in [&checker, &reviewer, &admin] {
-        assert_eq!(client.json("POST", "/v1/decisions", &back).0, 409);
-    }
-    assert_eq!(judge.json("POST", "/v1/decisions", &back).0, 201);
+    only_who_decided_takes_it_back(&judge, [&checker, &reviewer, &admin], &decision);
     // A policy of the check hides nothing from them.
     let policy = json!({ "relations": [], "min_covered": 1, "min_passage": u32::MAX });
     let text = text_of(0) + &prose(77, 500);
@@ -823,6 +817,16 @@ fn reviewers_see_the_checks_that_match_their_books() {
         untrusted.json("GET", &path_of_decision, &Value::Null).0,
         404
     );
+}
+
+/// Nobody takes back what another decided.
+fn only_who_decided_takes_it_back(judge: &Client, others: [&Client; 3], decision: &Value) {
+    let back = json!({ "check": decision["check"], "ruling": "withdrawn" });
+    assert_eq!(judge.json("POST", "/v1/decisions", decision).0, 201);
+    for client in others {
+        assert_eq!(client.json("POST", "/v1/decisions", &back).0, 409);
+    }
+    assert_eq!(judge.json("POST", "/v1/decisions", &back).0, 201);
 }
 
 /// Of two keys that add a source of the same name at once, one does. The other changes nothing.

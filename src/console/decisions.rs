@@ -23,6 +23,9 @@ use lapidary_report::{
 };
 use lapidary_store::Rights;
 
+/// Makes a file for spreadsheets of checks.
+type MakeFile = fn(Language, &[Decision]) -> Vec<u8>;
+
 const QUEUE: &str = "/console/decisions";
 /// Everything, in place of a state.
 const ALL: &str = "all";
@@ -541,7 +544,7 @@ async fn export(
     wanted: Query<DecisionSearch>,
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let (as_file, kind): (fn(Language, &[Decision]) -> Vec<u8>, _) = match file.as_str() {
+    let (as_file, kind): (MakeFile, _) = match file.as_str() {
         "queue.csv" => (checks_csv, "text/csv; charset=utf-8"),
         "queue.xlsx" => (
             checks_xlsx,

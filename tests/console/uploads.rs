@@ -199,13 +199,13 @@ fn a_batch_is_left_and_found_again() {
         browser.picture(&format!("batch-{theme}-{width}"));
     }
     // Only the file that failed is sent again, wherever it is dropped.
-    let filed = || {
+    let checks_there = || {
         let checks = format!("{}/v1/decisions", server.url);
         let mut answer = ureq::get(checks).call().expect("a list");
         let page: serde_json::Value = answer.body_mut().read_json().expect("JSON");
         page["decisions"].as_array().map_or(0, Vec::len)
     };
-    assert_eq!(filed(), 2);
+    assert_eq!(checks_there(), 2);
     browser.js(
         "const files = new DataTransfer(); \
          for (const name of ['copy.txt', 'broken.pdf']) files.items.add(new File(['A text that can be read.'], name)); \
@@ -213,7 +213,7 @@ fn a_batch_is_left_and_found_again() {
     );
     browser.click("form[data-batch] button.main");
     browser.see("#table tbody tr:last-child td:nth-child(2)", "Too short");
-    assert_eq!(filed(), 3);
+    assert_eq!(checks_there(), 3);
     browser.go(&batch);
     browser.see("main", "3 of 3 checked");
     browser.see("#table tbody", "broken.pdf");

@@ -5,11 +5,8 @@ use crate::common::prose;
 
 fn form(texts: &[&str]) -> String {
     let part = "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n";
-    let parts: String = texts
-        .iter()
-        .map(|text| format!("{part}{text}\r\n"))
-        .collect();
-    parts + "--x--\r\n"
+    let parts = texts.iter().map(|text| format!("{part}{text}\r\n"));
+    parts.collect::<Vec<_>>().concat() + "--x--\r\n"
 }
 
 /// What two texts share is shown, and nothing is kept.

@@ -156,7 +156,7 @@ fn filed_checks_are_listed_by_where_they_stand() {
     }
 }
 
-fn decide(server: &Running, new: Value) -> Answer {
+fn decide(server: &Running, new: &Value) -> Answer {
     server.post("/v1/decisions", JSON, new.to_string())
 }
 
@@ -217,7 +217,7 @@ fn the_queue_is_searched_and_assigned() {
     let assign = |assignee: Option<&str>| {
         decide(
             &server,
-            json!({ "check": whole, "ruling": "assigned", "assignee": assignee }),
+            &json!({ "check": whole, "ruling": "assigned", "assignee": assignee }),
         )
     };
     assign(Some("anonymous")).expect(201);
@@ -240,9 +240,9 @@ fn a_decision_can_be_taken_back() {
     let check = file(&server, &prose(1, 4_000))["filed"].clone();
     let record = |ruling: &str| {
         let decision = json!({ "check": check, "ruling": ruling, "reason": "why" });
-        decide(&server, decision).expect(201)["id"].clone()
+        decide(&server, &decision).expect(201)["id"].clone()
     };
-    let back = || decide(&server, json!({ "check": check, "ruling": "withdrawn" }));
+    let back = || decide(&server, &json!({ "check": check, "ruling": "withdrawn" }));
     back().problem(409, "nothing_to_withdraw", "nothing was decided");
     let refused = record("refused");
     record("appealed");
@@ -279,7 +279,7 @@ fn a_decision_can_be_taken_back() {
         json!({ "check": check, "ruling": "accepted", "reason": "x", "assignee": "anonymous" }),
         json!({ "check": check, "ruling": "withdrawn", "assignee": "anonymous" }),
     ] {
-        decide(&server, wrong).problem(422, "bad_decision", "it is not complete");
+        decide(&server, &wrong).problem(422, "bad_decision", "it is not complete");
     }
 }
 

@@ -102,11 +102,10 @@ pub(super) fn state_after(entry: &StoredDecision, is_watched: bool) -> CheckStat
         Ruling::Checked if entry.needs_decision() => CheckState::Open,
         Ruling::Checked if is_watched => CheckState::Watched,
         Ruling::Checked => CheckState::Clear,
-        Ruling::Matched => CheckState::Open,
         Ruling::Accepted | Ruling::Refused => CheckState::Decided,
         Ruling::Appealed => CheckState::Appealed,
-        // They say nothing about that themselves.
-        Ruling::Withdrawn | Ruling::Assigned => CheckState::Open,
+        // The last two say nothing about that themselves.
+        Ruling::Matched | Ruling::Withdrawn | Ruling::Assigned => CheckState::Open,
     }
 }
 
@@ -428,8 +427,8 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             return Ok(true);
         };
         let row = self.0.row(Table::Decisions, &key(b"a", check))?;
-        let assigned = self.assignee_in(row.as_deref())?;
-        Ok(assigned.as_deref().unwrap_or(NOBODY) == assignee)
+        let decider = self.assignee_in(row.as_deref())?;
+        Ok(decider.as_deref().unwrap_or(NOBODY) == assignee)
     }
 
     /// Who is to decide, after the entry that a row names.
