@@ -148,6 +148,7 @@ fn cause(code: ErrorCode, publisher: &str) -> Cause {
         E::NotYourLibrary => of_publisher(publisher, "GET", "/v1/libraries/other/books/one"),
 
         E::NoSuchAllowList => get("/v1/allow-lists/none"),
+        E::NoSuchBatch => get("/v1/batches/none"),
         E::NoSuchBook => get("/v1/libraries/house/books/none"),
         E::NoSuchDecision => get("/v1/decisions/none"),
         E::NoSuchJob => get("/v1/jobs/77"),
@@ -176,6 +177,7 @@ fn cause(code: ErrorCode, publisher: &str) -> Cause {
         ),
         E::NotOffered => check(JSON, r#"{"url":"https://books.example/one"}"#),
         E::NotRecut => Words("jobs.rs", "cannot get gems of recipe"),
+        E::NothingToWithdraw => Test("http/decisions.rs"),
         E::OtherText => Test("jobs.rs"),
         E::RecipeDiffers => Cause::Collision,
         E::RecipeIncomplete => Test("jobs.rs"),
@@ -207,6 +209,8 @@ fn cause(code: ErrorCode, publisher: &str) -> Cause {
 
         E::UnknownHost => with("host", "elsewhere.example"),
 
+        E::BadAssignee => Test("http/decisions.rs"),
+        E::BadBatch => post("/v1/batches", &json!({ "files": [] })),
         E::BadDecision => Test("http/decisions.rs"),
         E::BadEvents => Test("key_webhooks.rs"),
         E::BadExport => Cause::Request(request("POST", "/v1/import", LINES, "{}\n")),
