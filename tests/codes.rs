@@ -137,7 +137,7 @@ fn cause(code: ErrorCode, publisher: &str) -> Cause {
         E::KeyExpired => Test("access.rs"),
         E::NoKey => with("authorization", "Basic lap_x"),
 
-        E::CrossSite => with("origin", "https://elsewhere.example"),
+        E::CrossSite => Test("access.rs"),
         E::MayNotForbid => of_publisher(
             publisher,
             "PUT",

@@ -307,6 +307,11 @@ fn placeholder_of(placeholder: &str) -> Parameter {
             json!("01890a5d-ac96-774b-bcce-b302099a8057"),
             text_schema(),
         ),
+        "batch" => (
+            "The id of the batch",
+            json!("01890a5d-ac96-774b-bcce-b302099a8057"),
+            text_schema(),
+        ),
         "recipe" => ("The recipe's name", json!("hardened"), name_schema()),
         "source" => ("The source's name", json!("theirs"), name_schema()),
         "lexicon" => (
