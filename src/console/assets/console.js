@@ -286,7 +286,11 @@
     const files = batch ? chosen.filter((file) => 'left' in (rowOf(body, file.name)?.dataset ?? {})) : chosen;
     if (!batch) {
       if (isFiling(action)) {
-        batch = await begin(files);
+        try {
+          batch = await begin(files);
+        } catch {
+          return gone();
+        }
         if (!batch) return;
       }
       head.replaceChildren(document.getElementById('heads').content.cloneNode(true));
