@@ -59,8 +59,13 @@ pub(super) static STYLE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("console.css", CSS, [TOKENS, CONSOLE].concat()));
 pub(super) static HTMX: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("htmx.js", SCRIPT, include_str!("assets/htmx.min.js")));
-pub(super) static OWN: LazyLock<Asset> =
-    LazyLock::new(|| Asset::new("console.js", SCRIPT, include_str!("assets/console.js")));
+pub(super) static OWN: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "console.js",
+        SCRIPT,
+        shortened(include_str!("assets/console.js")),
+    )
+});
 pub(super) static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")));
 static REPORTS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
@@ -74,6 +79,13 @@ static REPORTS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
         )
     })
 });
+
+/// A script without indentation and comments. No string of it has several lines.
+fn shortened(script: &str) -> String {
+    let lines = script.lines().map(str::trim_start);
+    let code = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    code.collect::<Vec<_>>().join("\n")
+}
 
 /// The script of the Worker that computes gems. The files of the package name each other, so their folder has the digest.
 static WORKER: LazyLock<String> = LazyLock::new(|| {
