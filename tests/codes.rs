@@ -218,7 +218,7 @@ fn cause(code: ErrorCode, publisher: &str) -> Cause {
         E::BadKeyRequest => post("/v1/keys", &json!({ "name": "", "role": "check" })),
         E::BadLink => Test("http/links.rs"),
         E::BadName => get("/v1/libraries/house/books/%00"),
-        E::BadRecipe => post("/v1/recipes?recipe=tf-idf", &Value::Null),
+        E::BadRecipe => Cause::Request(request("POST", "/v1/recipes?recipe=tf-idf", TEXT, "")),
         E::BadReplay => Test("key_webhooks.rs"),
         E::BadSource => put(
             "/v1/sources/it",
@@ -261,7 +261,10 @@ fn cause(code: ErrorCode, publisher: &str) -> Cause {
             BYTES,
             makers::zip(&[("a.txt", &b"A stone."[..]), ("b.txt", b"A tree.")]),
         )),
-        E::TooLong => check(JSON, json!({ "text": "a", "library": long }).to_string()),
+        E::TooLong => check(
+            JSON,
+            json!({ "text": "a", "library": long.repeat(20) }).to_string(),
+        ),
         E::UnknownRecipe => check(JSON, r#"{"text":"a","recipe":"nonesuch"}"#),
 
         E::TooManyRequests => Test("access.rs"),

@@ -1,5 +1,7 @@
 //! Whether a query has many wrong letters.
 
+use std::ops::RangeInclusive;
+
 use hashbrown::{HashMap, HashSet};
 
 use super::constants::mix;
@@ -16,6 +18,12 @@ const FEW: u32 = 5;
 /// books have less than 10 and 17, and copies with one wrong consonant in 14 have more than 25 and 29.
 const ONCE: u32 = 18;
 const ALL: u32 = 28;
+
+/// The fewest letters of words on average, in tenths. Words with blanks inside are shorter.
+const LETTERS: usize = 35;
+
+/// Combining marks.
+const MARKS: RangeInclusive<char> = '\u{300}'..='\u{36f}';
 
 /// The frequent words of a language, and the same without one of their letters.
 struct FrequentWords<'a> {
@@ -61,6 +69,9 @@ fn without_one(word: &str) -> impl Iterator<Item = u64> {
 /// Whether so many of the words of a sample look like frequent ones with a wrong letter that these are no other words.
 pub(super) fn is_misspelled(text: &str) -> bool {
     let words: Vec<String> = sample_of(text, PART).flat_map(whole_words).collect();
+    if is_disguised(text, &words) {
+        return false;
+    }
     let Some(frequent) = closed_words_of_most(words.iter().map(String::as_str)) else {
         return false;
     };
@@ -77,6 +88,19 @@ pub(super) fn is_misspelled(text: &str) -> bool {
     let once = wrong.values().filter(|count| **count == 1).count() as u32;
     let all = wrong.values().sum();
     is_more(once, right, ONCE) || is_more(all, right, ALL)
+}
+
+/// Whether letters are disguised, or words broken: their sounds are right, and only look wrong here.
+fn is_disguised(text: &str, words: &[String]) -> bool {
+    let letters: usize = words.iter().map(|word| word.chars().count()).sum();
+    let is_mixed =
+        |word: &&String| word.contains(|c: char| c.is_ascii()) && word.contains(|c| c >= '\u{370}');
+    let marks = sample_of(text, PART)
+        .flat_map(str::chars)
+        .filter(|c| MARKS.contains(c));
+    10 * letters < LETTERS * words.len()
+        || words.iter().filter(is_mixed).count() >= FEW as usize
+        || marks.count() >= FEW as usize
 }
 
 fn is_more(wrong: u32, right: u32, percent: u32) -> bool {

@@ -744,6 +744,10 @@ fn wrong_letters_are_put_right() {
         assert!(!is_misspelled(&text), "{name}");
         let wrong = with_wrong_letters(&text, 11);
         assert!(is_misspelled(&wrong), "{name}");
+        assert!(
+            !is_misspelled(&wrong.replace('a', "а")),
+            "{name}: look-alikes"
+        );
         let of_book = hardened.gems(&text);
         let count = |probes: Vec<Probe>| {
             let probes: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
