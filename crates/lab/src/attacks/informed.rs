@@ -7,7 +7,7 @@ use super::AttackScene;
 use lapidary_common::random::Random;
 
 /// A spoilt gem may let others of the book be found in its place, so it takes a few passes.
-const PASSES: usize = 8;
+const PASSES: usize = 32;
 const LATIN: &[char] = &['b', 'd', 'f', 'k', 'l', 'm', 'n', 'r', 's'];
 const CYRILLIC: &[char] = &['б', 'д', 'ф', 'к', 'л', 'м', 'н', 'р', 'с'];
 
