@@ -27,8 +27,8 @@ pub(super) fn without_gems(scene: &mut AttackScene<'_>, recipe: &Recipe) -> Stri
     text
 }
 
-/// The text with one consonant replaced in each of these places, which are in the order of their starts: the last one of each
-/// place, because it may be in the next one, too.
+/// The text with one consonant replaced in each of these places, which are in the order of their starts: another one each time,
+/// because a single wrong one is put right.
 fn spoilt(text: &str, places: &[Place], random: &mut Random) -> String {
     let (mut copy, mut copied) = (String::with_capacity(text.len()), 0);
     for Place { start, end } in places {
@@ -39,10 +39,14 @@ fn spoilt(text: &str, places: &[Place], random: &mut Random) -> String {
         let Some(of) = text.get(start..end) else {
             continue;
         };
-        let mut letters = of.char_indices().rev();
-        let Some((at, letter)) = letters.find(|(_, letter)| sound(*letter).len() == 1) else {
+        let letters = of.char_indices();
+        let consonants: Vec<(usize, char)> = letters
+            .filter(|(_, letter)| sound(*letter).len() == 1)
+            .collect();
+        if consonants.is_empty() {
             continue;
-        };
+        }
+        let (at, letter) = consonants[random.below(consonants.len())];
         copy.push_str(&text[copied..start + at]);
         copy.push(other(letter, random));
         copied = start + at + letter.len_utf8();
