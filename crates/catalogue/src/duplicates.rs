@@ -15,7 +15,7 @@ use super::check::today;
 use super::checking::Stored;
 use super::copy::total_books;
 use super::libraries::holds_books;
-use super::pages::{Batches, pages};
+use super::pages::{GrowingBatches, pages};
 use super::recipes::chosen;
 use super::told::Told;
 use super::{Catalogue, CatalogueError, Checks};
@@ -91,7 +91,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         };
         let all = total_books(&snapshot.libraries()?);
         let (mut grouping, mut left_out, mut done) = (Grouping::default(), LeftOut::default(), 0);
-        let mut batches = Batches::from(BookNo(0));
+        let mut batches = GrowingBatches::from(BookNo(0));
         while let Some(books) = batches.read(snapshot)? {
             let found = search.pairs(&books, &|of_batch| watch(done + of_batch, all))?;
             found.pairs.into_iter().for_each(|pair| grouping.add(pair));

@@ -27,14 +27,14 @@ const MOST: usize = 1 << 16;
 const LONG: Duration = Duration::from_secs(3);
 
 /// All books from a number on, in batches that grow, for work that is faster with many books at a time.
-pub(super) struct Batches {
+pub(super) struct GrowingBatches {
     next: Option<BookNo>,
     size: usize,
     /// When the last batch was read.
     begun: Option<Instant>,
 }
 
-impl Batches {
+impl GrowingBatches {
     pub(super) fn from(book: BookNo) -> Self {
         Self {
             next: Some(book),

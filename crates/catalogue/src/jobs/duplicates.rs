@@ -21,7 +21,7 @@ use crate::check::today;
 use crate::copy::rows;
 use crate::duplicate_groups::{Copy, Group, GroupedPairs, Grouping, LeftOut, Pair, best};
 use crate::duplicates::{DuplicateScope, DuplicateSearch, FoundPairs};
-use crate::pages::Batches;
+use crate::pages::GrowingBatches;
 use crate::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
 use lapidary_gems::RecipeName;
 use lapidary_store::{BookKey, BookNo, Library, Record, Row, RowChange, Table};
@@ -311,7 +311,7 @@ impl Jobs<Editor<'_>> {
         let StoredJob { job, checkpoint } = begun;
         let mut done = self.begin_search(begun, work)?;
         let wanted = DuplicateScope::new(&*self.0.store.snapshot(), options)?;
-        let mut batches = Batches::from(BookNo(checkpoint.book));
+        let mut batches = GrowingBatches::from(BookNo(checkpoint.book));
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
             let (snapshot, there) = (self.0.store.snapshot(), self.books_there()?);
             let Some(books) = batches.read(&*snapshot)? else {
