@@ -338,6 +338,8 @@ fn agree(texts: &BTreeMap<String, String>) {
                     .report(&Query::text(text.clone()), &options)
                     .expect("a report");
                 let query = Text::new(text, None);
+                let common = report.matches.iter().map(|found| found.score.common);
+                let most_common = common.max().unwrap_or(0);
                 let of_book = |found: &Match| {
                     let two = compare(
                         recipe,
@@ -345,10 +347,11 @@ fn agree(texts: &BTreeMap<String, String>) {
                         &query,
                         &Text::new(&texts[&found.book.id], None),
                     );
-                    let told = (found.score, found.spans.len(), true);
-                    let compared = (two.score, two.spans.len(), two.matches);
                     // A report has one number of gems, and no match has more.
-                    (told != compared || two.gems_a > report.gems)
+                    let gems = two.gems_a.max(most_common);
+                    let told = (report.gems, found.score, found.spans.len(), true);
+                    let compared = (gems, two.score, two.spans.len(), two.matches);
+                    (told != compared)
                         .then(|| format!("{id} / {}: {told:?} {compared:?}", found.book.id))
                 };
                 report

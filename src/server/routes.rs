@@ -241,7 +241,7 @@ pub(super) fn configure(app: &mut ServiceConfig) {
     let paths: Vec<&str> = resources
         .keys()
         .copied()
-        .filter(|path| !path.contains('{'))
+        .filter(|path| !path.contains('{') && path.matches('/').count() <= 2)
         .collect();
     let paths = paths.join(", ");
     for (path, calls) in resources {

@@ -149,8 +149,9 @@ fn a_decision_about_a_text_that_stays_leaves_its_passages() {
     browser.see("#decisions", "a copy");
     assert_eq!(browser.js(PASSAGES), json!([]));
     assert_eq!(
-        browser.js("return document.querySelectorAll('#result [type=file]').length"),
-        0
+        browser.js("return ['form', '[type=file]'].map(of => document.querySelectorAll(`#result ${of}`).length)"),
+        json!([3, 0]),
+        "to take it, to undo, and to decide"
     );
 }
 

@@ -284,7 +284,7 @@ impl Answer {
         );
         let detail = problem["detail"].as_str().unwrap();
         assert!(
-            (10..800).contains(&detail.chars().count()),
+            (10..700).contains(&detail.chars().count()),
             "{what}: {body}"
         );
         detail.to_owned()

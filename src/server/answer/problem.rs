@@ -187,11 +187,11 @@ fn of_cluster(code: ErrorCode) -> Option<&'static str> {
     }
 }
 
-/// The response to an unknown path. `calls` lists the available paths without parameters.
+/// The response to an unknown path. `calls` lists short available paths without parameters.
 pub(crate) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
     let path = excerpt(request.path());
     let detail = format!(
-        "there is nothing at {path}; available paths: {calls}, and those with parameters in /openapi.json"
+        "there is nothing at {path}; available paths: {calls}, and others in /openapi.json"
     );
     Problem::new(ErrorCode::NotFound, detail)
 }

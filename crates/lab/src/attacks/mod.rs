@@ -517,36 +517,53 @@ mod tests {
         )
     }
 
-    /// A check by a recipe has next to nothing to find of a book from which the gems of that recipe were removed. Words that are
-    /// repeated as much as here bring some of them back wherever one is changed.
+    /// A check by a recipe has nothing to find of a book from which the gems of that recipe were removed, although wrong letters
+    /// are put right among so many frequent words.
     #[test]
-    fn informed_copies_have_hardly_a_gem_of_the_text() {
-        let russian = "Старый мельник запер дверь и пошёл вдоль реки к далёкому городу. ";
-        let english =
-            "The old miller locked his door and walked along the river to a distant town. ";
+    fn informed_copies_have_no_gem_of_the_text() {
+        let russian = (
+            "когда после через только перед между чтобы этого",
+            "бвгдклмнпрст",
+            "аеоуыя",
+        );
+        let english = (
+            "which there their would could about these after",
+            "bdfgklmnprst",
+            "aeiou",
+        );
         for (name, recipe) in [
             ("informed", Recipe::hardened()),
             ("informed-fine", Recipe::hardened_fine()),
         ] {
-            for line in [russian, english] {
-                let text = shuffled_words(line, 2_000);
+            for language in [russian, english] {
+                let text = prose(language, 2_000);
                 let copy = disguise(name, 1.0, &text, 1).expect("it applies");
                 let gems: HashSet<Gem> = recipe.gems(&text).iter().map(|of| of.gem).collect();
                 let probes = recipe.probes(&copy);
                 let left = probes
                     .iter()
                     .filter(|probe| gems.contains(&probe.placed.gem));
-                let (left, all) = (left.count(), gems.len());
-                assert!(4 * left <= all, "{name}: {left} of {all}: {line}");
+                assert_eq!(left.count(), 0, "{name}: {language:?}");
             }
         }
     }
 
-    fn shuffled_words(line: &str, count: usize) -> String {
-        let words: Vec<&str> = line.split_whitespace().collect();
+    /// Frequent words and invented ones by turns.
+    fn prose((frequent, consonants, vowels): (&str, &str, &str), count: usize) -> String {
+        let frequent: Vec<&str> = frequent.split(' ').collect();
+        let letters = [consonants, vowels].map(|letters| letters.chars().collect::<Vec<_>>());
         let mut random = Random::new(7);
-        let words = (0..count).map(|_| words[random.below(words.len())]);
-        words.collect::<Vec<_>>().join(" ")
+        let mut text = String::new();
+        for _ in 0..count / 2 {
+            text += frequent[random.below(frequent.len())];
+            text.push(' ');
+            for at in 0..4 + random.below(4) {
+                let letters = &letters[at % 2];
+                text.push(letters[random.below(letters.len())]);
+            }
+            text.push(' ');
+        }
+        text
     }
 
     #[test]
