@@ -274,13 +274,6 @@ fn state(word: &str) -> Result<CheckState, String> {
 }
 
 fn ruling(word: &str) -> Result<Ruling, String> {
-    let all = [
-        Ruling::Accepted,
-        Ruling::Refused,
-        Ruling::Appealed,
-        Ruling::Withdrawn,
-        Ruling::Assigned,
-    ];
-    let found = all.into_iter().find(|ruling| ruling.as_str() == word);
-    found.ok_or_else(|| "it must be accepted, refused, appealed, withdrawn or assigned".to_owned())
+    Ruling::of_a_person(word)
+        .ok_or_else(|| "it must be accepted, refused, appealed, withdrawn or assigned".to_owned())
 }

@@ -2,8 +2,6 @@
 //!
 //! With scripts, each file is sent alone and becomes a row; else all of them are sent at once.
 
-use std::path::Path;
-
 use actix_web::http::Method;
 use actix_web::web::{self, Payload, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
@@ -14,6 +12,7 @@ use super::catalogue::to_library;
 use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, problem_told, size, table, token_field};
 use super::visitor::{ApiCall, Visitor, lines_of, path, with};
+use crate::server::id_of_file;
 use lapidary_catalogue::api::{AddOutcome, Added, FeedAnswer, FeedOutcome, Problem, Record};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -109,30 +108,34 @@ async fn add(
         ("keep_text", &keep),
         ("unless", unless),
     ];
-    if let Some(name) = &sent.row {
-        let id = Path::new(name).file_stem().and_then(|stem| stem.to_str());
-        let book = path("/v1/libraries", [&to.library, "books", id.unwrap_or(name)]);
-        let asked = with(&book, &options);
-        let call = ApiCall::new(Method::PUT, &asked).passing(&request, payload.into_inner());
-        let call = if sent.anyway { call } else { call.if_new() };
-        let added = visitor.perform(call).await;
-        let added = added.and_then(|added| visitor.read(&added));
-        return Ok(row(&visitor, &to, name, &added));
-    }
-    let asked = with(&path("/v1/libraries", [&to.library, "books"]), &options);
-    let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
-    let answers: Vec<FeedAnswer> = lines_of(&visitor.perform(call).await?.body);
+    let Some(name) = &sent.row else {
+        let asked = with(&path("/v1/libraries", [&to.library, "books"]), &options);
+        let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
+        let answers: Vec<FeedAnswer> = lines_of(&visitor.perform(call).await?.body);
+        return Ok(page_of_form(&visitor, &to, &answers));
+    };
+    let book = path("/v1/libraries", [&to.library, "books", &id_of_file(name)]);
+    let asked = with(&book, &options);
+    let call = ApiCall::new(Method::PUT, &asked).passing(&request, payload.into_inner());
+    let call = if sent.anyway { call } else { call.if_new() };
+    let added = visitor.perform(call).await;
+    let added = added.and_then(|added| visitor.read(&added));
+    Ok(row(&visitor, &to, name, &added))
+}
+
+/// What became of files that were sent at once.
+fn page_of_form(visitor: &Visitor, to: &AddTarget, answers: &[FeedAnswer]) -> HttpResponse {
     let language = visitor.language();
-    let rows = html! { @for answer in &answers { (row_of_form(&visitor, &to.library, answer)) } };
+    let rows = html! { @for answer in answers { (row_of_form(visitor, &to.library, answer)) } };
     let title = language.c_add_to(&clean(&to.library));
     let page = HtmlPage::new(Here::Catalogue, title, language.c_added_lead());
-    Ok(page.show(
-        &visitor,
+    page.show(
+        visitor,
         &html! {
             (table(&language.c_outcome(), &heads(language), &rows))
             p { a href=(to.place("/console/add")) { (language.c_add()) } " · " (to_library(&to.library)) }
         },
-    ))
+    )
 }
 
 /// What became of a file that was sent alone.
@@ -189,8 +192,7 @@ fn row_of_refusal(visitor: &Visitor, to: &AddTarget, name: &str, problem: &Probl
     let mut known = known.into_iter();
     let again = known.find(|(code, _)| problem.code == code.as_str());
     let is_there = problem.code == ErrorCode::PreconditionFailed.as_str();
-    let id = Path::new(name).file_stem().and_then(|stem| stem.to_str());
-    let id = id.unwrap_or(name);
+    let id = id_of_file(name);
     let place = with(
         &to.place("/console/add"),
         &[("anyway", "true"), ("row", name)],
@@ -198,7 +200,7 @@ fn row_of_refusal(visitor: &Visitor, to: &AddTarget, name: &str, problem: &Probl
     html! {
         tr class="failed" {
             td { (clean(name)) }
-            td { @if is_there { a href=(path("/console/books", [&to.library, id])) { (clean(id)) } } }
+            td { @if is_there { a href=(path("/console/books", [&to.library, &id])) { (clean(&id)) } } }
             td {
                 (told(language, &FeedOutcome::Refused))
                 @if let Some((_, words)) = again { " " button type="button" data-again=(place) { (words) } }

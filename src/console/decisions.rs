@@ -2,14 +2,14 @@
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Form, Path, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, more, outcome, problem_told, search_by_book, table, terms, time, token_field,
+    Here, HtmlPage, download, more, outcome, problem_told, search_by_book, table, terms, time,
+    token_field,
 };
 use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{CheckState, Decision, DecisionPage, NewDecision, Problem, Ruling};
@@ -459,16 +459,9 @@ impl SeveralDecisions {
 
     /// The decision about a check; `None` if the form names no ruling that a person makes.
     fn about(&self, visitor: &Visitor, check: &str) -> Option<NewDecision> {
-        let all = [
-            Ruling::Accepted,
-            Ruling::Refused,
-            Ruling::Appealed,
-            Ruling::Withdrawn,
-            Ruling::Assigned,
-        ];
         let ruling = match self.ruling.as_str() {
             GIVEN_BACK => Ruling::Assigned,
-            word => all.into_iter().find(|ruling| ruling.as_str() == word)?,
+            word => Ruling::of_a_person(word)?,
         };
         let is_taken = self.ruling == Ruling::Assigned.as_str();
         Some(NewDecision {
@@ -552,24 +545,18 @@ async fn export(
         ),
         _ => return Err(visitor.problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, "")),
     };
-    let (mut checks, mut cursor) = (Vec::new(), String::new());
-    loop {
+    let (mut checks, mut more) = (Vec::new(), Some(String::new()));
+    while let Some(cursor) = more.take_if(|_| checks.len() < MOST_EXPORTED) {
         let page = wanted.page(&visitor, &cursor, "1000").await?;
         checks.extend(page.decisions);
-        cursor = match page.next_cursor {
-            Some(next) if checks.len() < MOST_EXPORTED => next,
-            _ => break,
-        };
+        more = page.next_cursor;
     }
+    let is_cut = more.is_some() || checks.len() > MOST_EXPORTED;
     checks.truncate(MOST_EXPORTED);
-    let body = visitor.inside().body(as_file(language, &checks));
-    Ok(HttpResponse::Ok()
-        .content_type(kind)
-        .insert_header((
-            CONTENT_DISPOSITION,
-            format!("attachment; filename=\"{file}\""),
-        ))
-        .insert_header((CACHE_CONTROL, "no-store"))
-        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .body(body.map_err(|problem| visitor.failed(problem))?))
+    // Whoever opens the file later sees that there were more.
+    let name = match file.as_str() {
+        whole if !is_cut => whole.to_owned(),
+        part => format!("newest-{MOST_EXPORTED}-of-{part}"),
+    };
+    download(&visitor, kind, &name, as_file(language, &checks))
 }

@@ -3,8 +3,8 @@
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, LOCATION,
-    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName,
+    LOCATION, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
@@ -353,6 +353,23 @@ pub(super) fn plain_not_found() -> HttpResponse {
     HttpResponse::NotFound()
         .content_type("text/plain; charset=utf-8")
         .body("not found\n")
+}
+
+/// A file that the browser saves.
+pub(super) fn download(
+    visitor: &Visitor,
+    kind: &'static str,
+    name: &str,
+    content: impl Into<Vec<u8>>,
+) -> Result<HttpResponse, PageFailure> {
+    let body = visitor.inside().body(content);
+    let attachment = format!("attachment; filename=\"{name}\"");
+    Ok(HttpResponse::Ok()
+        .content_type(kind)
+        .insert_header((CONTENT_DISPOSITION, attachment))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(body.map_err(|problem| visitor.failed(problem))?))
 }
 
 /// Goes to another page after a form.

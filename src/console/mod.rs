@@ -17,6 +17,7 @@ mod compare;
 mod decisions;
 mod duplicates;
 mod failure;
+mod filed;
 mod first;
 mod import;
 mod jobs;
@@ -109,6 +110,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(first::routes)
             .configure(shared::routes)
             .configure(check::routes)
+            .configure(filed::routes)
             .configure(batches::routes)
             .configure(compare::routes)
             .configure(catalogue::routes)

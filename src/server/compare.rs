@@ -18,7 +18,9 @@ use super::work::{Answer, work};
 use lapidary_catalogue::{Text, compare};
 use lapidary_checking::memory_to_compare;
 use lapidary_common::error::ErrorCode;
+use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
+use lapidary_language::Language;
 use lapidary_report::{Side, comparison_part, html_comparison};
 
 /// The most memory that a page takes.
@@ -48,33 +50,37 @@ async fn compare_files(
     let files = two_of(files)?;
     let limits = state.limits;
     work(&state, move |catalogue| {
-        let names = files.each_ref().map(|file| file.name.clone());
+        let name = |file: &FormPart| file.name.clone().unwrap_or_else(|| language.name_text());
+        let names = files.each_ref().map(name);
         let [a, b] = files.map(|file| Raw::of_form(file, room.another(), limits).text());
         let ((a, mut room), (b, _room_of_b)) = (a?, b?);
         for text in [&a.text, &b.text] {
             room.grow_for(Some(text), catalogue)?;
         }
         room.grow(memory_to_compare(&a.text, &b.text) + PAGE)?;
-        let (recipe, texts) = (Recipe::hardened(), [&a, &b]);
-        let [of_a, of_b] = texts.map(|whole| Text::new(&whole.text, None));
-        let mut comparison = compare(&recipe, recipe.rule(), &of_a, &of_b);
-        let [at_a, at_b] = texts.map(|whole| Locator::new(&whole.text, &whole.headings));
-        comparison.locate(&at_a, &at_b);
-        let names = names.map(|name| name.unwrap_or_else(|| language.name_text()));
         let names = names.each_ref().map(String::as_str);
-        let sides = texts.map(|whole| Side {
-            text: &whole.text,
-            language: None,
-        });
-        let now = Timestamp::now();
-        let page = if as_part {
-            comparison_part(language, names, sides, &comparison, now).into_string()
-        } else {
-            html_comparison(language, names, sides, &comparison, now)
-        };
-        Ok(Answer::page(page).in_language(language))
+        Ok(Answer::page(page(language, names, [&a, &b], as_part)).in_language(language))
     })
     .await
+}
+
+/// What two texts have in common, as a page or as a part of one.
+fn page(language: Language, names: [&str; 2], texts: [&Whole; 2], as_part: bool) -> String {
+    let recipe = Recipe::hardened();
+    let [of_a, of_b] = texts.map(|whole| Text::new(&whole.text, None));
+    let mut comparison = compare(&recipe, recipe.rule(), &of_a, &of_b);
+    let [at_a, at_b] = texts.map(|whole| Locator::new(&whole.text, &whole.headings));
+    comparison.locate(&at_a, &at_b);
+    let sides = texts.map(|whole| Side {
+        text: &whole.text,
+        language: None,
+    });
+    let now = Timestamp::now();
+    if as_part {
+        comparison_part(language, names, sides, &comparison, now).into_string()
+    } else {
+        html_comparison(language, names, sides, &comparison, now)
+    }
 }
 
 /// The two files of a form. A browser sends a field for a file in which none was chosen, too.

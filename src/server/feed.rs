@@ -176,13 +176,13 @@ async fn add_files(
 
 /// The id of the book in a file: its name without the extension.
 fn id_of(file: &FormFile) -> Result<BookId, Problem> {
-    let id = stem(file.name().ok_or_else(|| {
+    let id = id_of_file(file.name().ok_or_else(|| {
         Problem::new(
             ErrorCode::BadName,
             "the file has no name, and its name is the book's id",
         )
     })?);
-    if file.before().any(|name| stem(name) == id) {
+    if file.before().any(|name| id_of_file(name) == id) {
         let detail = format!(
             "the form has an earlier file with the id '{}'; rename one of them",
             excerpt(&id)
@@ -192,7 +192,8 @@ fn id_of(file: &FormFile) -> Result<BookId, Problem> {
     Ok(id.try_into()?)
 }
 
-pub(super) fn stem(name: &str) -> String {
+/// The id of a book by the name of its file: without the extension.
+pub(crate) fn id_of_file(name: &str) -> String {
     match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
         _ => name.to_owned(),

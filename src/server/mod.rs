@@ -53,6 +53,7 @@ mod turns;
 pub use self::connection::opening::Opening;
 pub use self::connection::proxies::{BadNetwork, ProxyNetwork};
 pub use self::connection::tls::{CertificateError, CertificateFiles};
+pub(crate) use self::feed::id_of_file;
 pub(crate) use self::request::language;
 pub use openapi::openapi;
 pub use settings::Settings;

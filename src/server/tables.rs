@@ -14,7 +14,7 @@ use super::access::Needs::Ingest;
 use super::body::{self, Raw};
 use super::books::AddingParameters;
 use super::calls::{Call, file, form_of_files, lines as json_lines, text};
-use super::feed::{Feed, locked, stem};
+use super::feed::{Feed, id_of_file, locked};
 use super::forms::{self, FormPart};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
@@ -234,7 +234,7 @@ fn id_of(row: &TableRow, file: Option<usize>, files: &[FormPart]) -> Option<Book
     let name = name.or(row.file.as_deref().map(base));
     row.id
         .clone()
-        .or_else(|| BookId::try_from(stem(name?)).ok())
+        .or_else(|| BookId::try_from(id_of_file(name?)).ok())
 }
 
 /// A name without folders.
@@ -256,7 +256,7 @@ impl FileNames {
             (HashMap::new(), HashMap::new(), HashMap::new());
         for (at, file) in files.iter().enumerate() {
             let Some(name) = &file.name else { continue };
-            let id = stem(name);
+            let id = id_of_file(name);
             for isbn in isbns_in(&id) {
                 by_isbn.insert(isbn, at);
             }

@@ -29,6 +29,19 @@ pub enum Ruling {
 }
 
 impl Ruling {
+    /// The ruling of this name, if people make it.
+    #[must_use]
+    pub fn of_a_person(word: &str) -> Option<Self> {
+        let all = [
+            Self::Accepted,
+            Self::Refused,
+            Self::Appealed,
+            Self::Withdrawn,
+            Self::Assigned,
+        ];
+        all.into_iter().find(|ruling| ruling.as_str() == word)
+    }
+
     /// The word used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
