@@ -120,7 +120,7 @@ async fn check_files(
                 },
                 mut room,
             ) = raw.text()?;
-            room.grow_for(Some(&text), catalogue)?;
+            room.grow_to_check(&text, catalogue)?;
             let query = Query::Text { text, clean };
             let options = catalogue.asking(CheckOptions {
                 hidden,

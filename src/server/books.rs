@@ -91,7 +91,9 @@ async fn put(
         if entry.keep_text && entry.content.as_text().is_none() {
             return Err(Problem::new(ErrorCode::BadQuery, KEEPS_GEMS));
         }
-        room.grow_for(entry.content.as_text(), catalogue)?;
+        if let Some(text) = entry.content.as_text() {
+            room.grow_to_add(text, catalogue)?;
+        }
         room.grow_beyond(&entry, catalogue)?;
         match catalogue.books().add(entry) {
             Err(error @ CatalogueError::Matches(_)) => {

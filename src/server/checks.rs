@@ -133,8 +133,9 @@ fn reported(
 ) -> Result<Answer, Problem> {
     asked.options = editor.asking(asked.options)?;
     asked.options.language = language;
-    let text = asked.query.as_text();
-    asked.room.grow_for(text, editor)?;
+    if let Some(text) = asked.query.as_text() {
+        asked.room.grow_to_check(text, editor)?;
+    }
     let CheckRequest {
         query,
         headings,

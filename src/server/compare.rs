@@ -55,7 +55,7 @@ async fn compare_files(
         let [a, b] = files.map(|file| Raw::of_form(file, room.another(), limits).text());
         let ((a, mut room), (b, _room_of_b)) = (a?, b?);
         for text in [&a.text, &b.text] {
-            room.grow_for(Some(text), catalogue)?;
+            room.grow_to_check(text, catalogue)?;
         }
         room.grow(memory_to_compare(&a.text, &b.text) + PAGE)?;
         let names = names.each_ref().map(String::as_str);

@@ -238,7 +238,7 @@ impl Feed {
             },
             mut room,
         ) = file.book()?;
-        room.grow_for(Some(&text), catalogue)?;
+        room.grow_to_add(&text, catalogue)?;
         let clean = match entry.content {
             Content::Text { clean, .. } => clean,
             Content::Gems(_) => None,

@@ -13,6 +13,7 @@ use super::requests::caller;
 use super::turns::{Client, Lane};
 use lapidary_catalogue::{Catalogue, NewEntry};
 use lapidary_common::error::ErrorCode;
+use lapidary_gems::is_misspelled;
 
 /// One part in this many is reserved for administration.
 const RESERVE: usize = 8;
@@ -167,19 +168,22 @@ impl Room {
         }
     }
 
-    /// Reserves what processing a text needs in addition to the text itself.
-    pub(super) fn grow_for(
+    /// Reserves what fingerprinting a text needs in addition to the text itself.
+    pub(super) fn grow_to_add(&mut self, text: &str, catalogue: &Catalogue) -> Result<(), Problem> {
+        self.grow(catalogue.books().memory_to_add(text.as_bytes())?)
+    }
+
+    /// Reserves what checking a text needs in addition to the text itself.
+    pub(super) fn grow_to_check(
         &mut self,
-        text: Option<&str>,
+        text: &str,
         catalogue: &Catalogue,
     ) -> Result<(), Problem> {
-        match text {
-            Some(text) => {
-                let probes = PROBES * text.len().min(PROBED);
-                self.grow(catalogue.books().memory_to_add(text.as_bytes())? + probes)
-            }
-            None => Ok(()),
+        self.grow_to_add(text, catalogue)?;
+        if is_misspelled(text) {
+            self.grow(PROBES * text.len().min(PROBED))?;
         }
+        Ok(())
     }
 
     /// Reserves what checking a book and keeping its text needs in addition to fingerprinting it.
@@ -189,9 +193,10 @@ impl Room {
         catalogue: &Catalogue,
     ) -> Result<(), Problem> {
         self.grow(entry.text_to_keep().map_or(0, |text| COPIES * text.len()))?;
-        entry.gate.as_ref().map_or(Ok(()), |_| {
-            self.grow_for(entry.content.as_text(), catalogue)
-        })
+        match (&entry.gate, entry.content.as_text()) {
+            (Some(_), Some(text)) => self.grow_to_check(text, catalogue),
+            _ => Ok(()),
+        }
     }
 
     #[cfg(test)]

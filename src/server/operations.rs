@@ -48,7 +48,9 @@ pub(super) async fn handle<O: Operation>(
             asked.once = Some(named.with(input.body(), None).begin(catalogue, &actor)?);
         }
         let (input, mut room) = input.parsed()?;
-        room.grow_for(input.text(), catalogue)?;
+        if let Some(text) = input.text() {
+            room.grow_to_check(text, catalogue)?;
+        }
         let session = Session::new(catalogue, actor, libraries, &**host);
         answered::<O>(session, path, input, asked)
     })

@@ -42,7 +42,7 @@ async fn recut(
     };
     work(&state, move |catalogue| {
         let (Whole { text, .. }, mut room) = raw.text()?;
-        room.grow_for(Some(&text), catalogue)?;
+        room.grow_to_add(&text, catalogue)?;
         Answer::ok(&RecutResult {
             added: catalogue.jobs().recut(&key, &text)?,
         })

@@ -66,8 +66,10 @@ fn without_one(word: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Whether so many of the words of a sample look like frequent ones with a wrong letter that these are no other words.
-pub(super) fn is_misspelled(text: &str) -> bool {
+/// Whether so many of the words of a sample look like frequent ones with a wrong letter that these are no other words. Queries
+/// by hardened recipes have many more [probes](crate::Recipe::probes) then.
+#[must_use]
+pub fn is_misspelled(text: &str) -> bool {
     let words: Vec<String> = sample_of(text, PART).flat_map(whole_words).collect();
     if is_disguised(text, &words) {
         return false;

@@ -39,7 +39,7 @@ use super::secret::Secret;
 use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
 use mended::mended;
-use misspelled::is_misspelled;
+pub use misspelled::is_misspelled;
 use respell::respelled;
 use selection::Selection;
 use sounds::{Symbol, code_of};
