@@ -71,6 +71,9 @@ class Books(OfServer):
         report = client.check(file, library=library, recipes=["hardened", "released"], limit=1, detail=False)
         self.assertEqual((report["verdict"], report["recipes"]), ("protected", ["hardened", "released"]))
         self.assertEqual(client.check(b"A text of a few words.", library=library)["verdict"], "unknown")
+        strict: models.Policy = {"relations": [], "min_covered": 1, "min_passage": 100_000}
+        part = f"{prose(3)[:5_000]} {prose(5)}".encode()
+        self.assertEqual(client.check(part, library=library, policy=strict)["verdict"], "unknown")
 
     def test_conditions(self) -> None:
         client, library = self.client, self.id()

@@ -97,9 +97,10 @@ class AsyncClient:
             report: models.Report = await self._json("POST", "/v1/checks", json=question, headers=named)
             return report
         several = ",".join(question.get("recipes") or []) or None
+        policy = json.dumps(question["policy"]) if question.get("policy") else None
         sent = file_body(file)
         sent["headers"].update(named)
-        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **sent)
+        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several, "policy": policy}), **sent)
         return report
 
     def check_batch(self, questions: Iterable[models.BatchCheck]) -> AsyncIterator[models.CheckAnswer]:
