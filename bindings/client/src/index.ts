@@ -41,6 +41,7 @@ export interface Sent extends RequestInit {
  * answers, and these are read only after everything was sent.
  */
 const AT_ONCE = 64 * 1024;
+const JSON_BODY = { "content-type": "application/json" };
 const LINES = { "content-type": "application/x-ndjson" };
 const FILE = { "content-type": "application/octet-stream" };
 
@@ -108,8 +109,7 @@ export class Client {
   }
 
   #send<Answer>(method: string, path: string, body: object, { headers = {}, ...sent }: Sent = {}): Promise<Answer> {
-    const headersOfJson = { ...headers, "content-type": "application/json" };
-    return this.#json(method, path, { ...sent, headers: headersOfJson, body: JSON.stringify(body) });
+    return this.#json(method, path, { ...sent, headers: { ...headers, ...JSON_BODY }, body: JSON.stringify(body) });
   }
 
   /** The entries of all pages of a list. */
@@ -157,6 +157,28 @@ export class Client {
   /** Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others. */
   checkBatch(questions: Iterable<Schemas["BatchCheck"]>): AsyncGenerator<Schemas["CheckAnswer"], void> {
     return this.#lines("/v1/checks:batch", questions);
+  }
+
+  /** Begins to check files, which are then sent to `check` or `checkFile` with `record`, their `name` and this `batch`. */
+  makeBatch(files: string[]): Promise<Schemas["Batch"]> {
+    return this.#send("POST", "/v1/batches", { files }, { headers: once() });
+  }
+
+  /** A batch that the key made, with its files. */
+  batch(id: string): Promise<Schemas["Batch"]> {
+    return this.#json("GET", pathOf("batches", id));
+  }
+
+  /** The batches that the key made, the newest first. */
+  batches(): AsyncGenerator<Schemas["Batch"], void> {
+    return this.#pages("/v1/batches", "batches");
+  }
+
+  /** Compares two files word by word. Answers a page of HTML; nothing is kept. */
+  async compare(first: Blob | Uint8Array, second: Blob | Uint8Array): Promise<string> {
+    const body = new FormData();
+    for (const file of [first, second]) body.append("file", file instanceof Blob ? file : new Blob([file as BlobPart]));
+    return (await this.request("POST", "/v1/compare", { body })).text();
   }
 
   /** Adds or replaces a book. With `unless: "protected"`, it is refused (`matches`, with a report) if it matches protected books. */
@@ -233,9 +255,24 @@ export class Client {
     return this.#pages("/v1/libraries", "libraries");
   }
 
+  /** Whether the books of a library decide in what others are told. */
+  libraryTrust(library: string): Promise<Schemas["LibraryTrust"]> {
+    return this.#json("GET", pathOf("libraries", library, "trust"));
+  }
+
   /** Sets whether the books of a library decide in what others are told. */
   trustLibrary(library: string, trusted: boolean): Promise<Schemas["LibraryTrust"]> {
     return this.#send("PUT", pathOf("libraries", library, "trust"), { trusted });
+  }
+
+  /** From how much on a match with a book of a library decides. */
+  policy(library: string): Promise<Schemas["Policy"]> {
+    return this.#json("GET", pathOf("libraries", library, "policy"));
+  }
+
+  /** Sets that. What is left out is as by default. */
+  setPolicy(library: string, policy: Partial<Schemas["Policy"]>): Promise<Schemas["Policy"]> {
+    return this.#send("PUT", pathOf("libraries", library, "policy"), policy);
   }
 
   /** Records a decision about a check that was filed (`record`). */
@@ -248,9 +285,39 @@ export class Client {
     return this.#json("GET", pathOf("decisions", id));
   }
 
-  /** Filed checks and decisions, oldest first: of a text, of a book, or of a day. */
+  /** Filed checks and decisions, oldest first: of a text, of a book, or of a day. With `state`: filed checks in it, newest first. */
   decisions(filter: Filter<"decisions">): AsyncGenerator<Schemas["Decision"], void> {
     return this.#pages("/v1/decisions", "decisions", filter);
+  }
+
+  /** A filed check as a page of HTML. */
+  async filedPage(id: string): Promise<string> {
+    return (await this.request("GET", pathOf("decisions", id, "page"))).text();
+  }
+
+  /** The passages of a filed check, as CSV. */
+  async filedPassages(id: string): Promise<string> {
+    return (await this.request("GET", pathOf("decisions", id, "passages"))).text();
+  }
+
+  /** Deletes the kept text of a filed check. */
+  async deleteEvidence(id: string): Promise<void> {
+    await this.request("DELETE", pathOf("decisions", id, "text"));
+  }
+
+  /** Makes a link that shows a filed check to somebody without a key. Its `url` is a path on the server. */
+  makeReportLink(id: string, link: Schemas["NewReportLink"] = {}): Promise<Schemas["MadeReportLink"]> {
+    return this.#send("POST", pathOf("decisions", id, "links"), link, { headers: once() });
+  }
+
+  /** The links to a filed check. */
+  reportLinks(id: string): AsyncGenerator<Schemas["ReportLink"], void> {
+    return this.#pages(pathOf("decisions", id, "links"), "links");
+  }
+
+  /** Deletes a link to a filed check. */
+  async deleteReportLink(id: string, link: string): Promise<void> {
+    await this.request("DELETE", pathOf("decisions", id, "links", link));
   }
 
   /** Starts long work, such as `{ kind: "verify" }`. */
@@ -271,6 +338,22 @@ export class Client {
   /** All jobs, the newest first. */
   jobs(): AsyncGenerator<Schemas["Job"], void> {
     return this.#pages("/v1/jobs", "jobs");
+  }
+
+  /** The groups of books that are the same, as a job of the kind `duplicates` found them. */
+  duplicateGroups(job: number): AsyncGenerator<Schemas["DuplicateGroup"], void> {
+    return this.#pages(pathOf("jobs", job, "groups"), "groups");
+  }
+
+  /** The books that overlap, as such a job found them. */
+  duplicateOverlaps(job: number): AsyncGenerator<Schemas["DuplicateOverlap"], void> {
+    return this.#pages(pathOf("jobs", job, "overlaps"), "overlaps");
+  }
+
+  /** Says what all books of a group are; without `resolution`, takes that back. */
+  async resolveDuplicates(books: Schemas["BookKey"][], resolution?: Schemas["DuplicateResolution"]): Promise<void> {
+    const body = JSON.stringify({ books, resolution });
+    await this.request("POST", "/v1/duplicates", { headers: JSON_BODY, body });
   }
 
   /**
@@ -309,7 +392,12 @@ export class Client {
   /** Has the events sent again of a change in the audit log, which events name, and of all later ones. */
   async replayOwnWebhook(change: number): Promise<void> {
     const body = JSON.stringify({ from: change });
-    await this.request("POST", pathOf("me", "webhook", "replay"), { headers: { "content-type": "application/json" }, body });
+    await this.request("POST", pathOf("me", "webhook", "replay"), { headers: JSON_BODY, body });
+  }
+
+  /** Sends a test to the webhook of the key, and answers whether it arrived. */
+  testOwnWebhook(): Promise<Schemas["WebhookTest"]> {
+    return this.#json("POST", pathOf("me", "webhook", "test"));
   }
 }
 

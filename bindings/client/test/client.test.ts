@@ -97,11 +97,49 @@ test("a batch is answered in its order", async () => {
   assert.deepEqual(answers[20]?.report, await client.check({ text: texts[20]!, library: "batch" }));
 });
 
+test("files of a batch are checked", async () => {
+  const { id } = await client.makeBatch(["a.txt", "b.txt"]);
+  const { filed } = await client.checkFile(Buffer.from("A text of a few words."), { record: true, name: "a.txt", batch: id });
+  const { checked, files } = await client.batch(id);
+  assert.deepEqual([checked, files?.map(({ check }) => check?.id)], [1, [filed, undefined]]);
+  assert.equal((await all(client.batches()))[0]?.id, id);
+});
+
+test("two files are compared", async () => {
+  const page = await client.compare(Buffer.from(prose(8)), new Blob([prose(8).slice(9_000)]));
+  assert.ok(page.startsWith("<!DOCTYPE html>"));
+});
+
+test("what decides is set for a library", async () => {
+  await client.putBook("policies", "1", { rights: "protected", text: prose(9) });
+  assert.deepEqual(await client.setPolicy("policies", { min_passage: 9 }), await client.policy("policies"));
+  assert.equal((await client.policy("policies")).min_passage, 9);
+  assert.deepEqual(await client.libraryTrust("policies"), { trusted: true });
+});
+
 test("decisions", async () => {
   const { filed } = await client.check({ text: prose(3), record: true, name: "upload.txt" });
   const decision = await client.decide({ check: filed!, ruling: "refused", reason: "a copy" });
   assert.deepEqual(await client.decision(decision.id), decision);
   assert.deepEqual((await all(client.decisions({ digest: decision.digest }))).map(({ ruling }) => ruling), ["checked", "refused"]);
+});
+
+test("a filed check is shown, and to somebody without a key", async () => {
+  await client.putBook("filed", "1", { rights: "protected", text: prose(10) });
+  const { filed } = await client.check({ text: prose(10), record: true, library: "filed" });
+  await client.decide({ check: filed!, ruling: "assigned", assignee: "key:client" });
+  const [assigned] = await all(client.decisions({ state: "open", assignee: "key:client" }));
+  assert.equal(assigned?.id, filed);
+  assert.ok((await client.filedPage(filed!)).startsWith("<!DOCTYPE html>"));
+  assert.ok((await client.filedPassages(filed!)).includes(",filed,protected,"));
+  const { id, url } = await client.makeReportLink(filed!);
+  assert.equal((await fetch(server.url + url)).status, 200);
+  assert.deepEqual((await all(client.reportLinks(filed!))).map((link) => link.id), [id]);
+  await client.deleteReportLink(filed!, id);
+  assert.deepEqual(await all(client.reportLinks(filed!)), []);
+  assert.ok((await client.decision(filed!)).text);
+  await client.deleteEvidence(filed!);
+  assert.equal((await client.decision(filed!)).text, undefined);
 });
 
 async function endOf(id: number): Promise<Schemas["Job"]> {
@@ -115,6 +153,20 @@ test("jobs", async () => {
   const { id } = await client.startJob({ kind: "verify" });
   assert.equal((await endOf(id)).state, "done");
   assert.ok((await all(client.jobs())).some((one) => one.id === id));
+});
+
+test("duplicates are found and resolved", async () => {
+  const books = ["1", "2"].map((id) => ({ library: "duplicates", id }));
+  for (const { library, id } of books) await client.putBook(library, id, { rights: "free", text: prose(11) });
+  await client.putBook("duplicates", "part", { rights: "free", text: prose(11).slice(-9_000) });
+  const { id } = await client.startJob({ kind: "duplicates", library: "duplicates" });
+  assert.equal((await endOf(id)).state, "done");
+  await client.resolveDuplicates(books, "editions");
+  const groups = await all(client.duplicateGroups(id));
+  assert.deepEqual(groups.map(({ size, resolution }) => [size, resolution]), [[2, "editions"]]);
+  await client.resolveDuplicates(books);
+  assert.equal((await all(client.duplicateGroups(id)))[0]?.resolution, undefined);
+  assert.deepEqual((await all(client.duplicateOverlaps(id))).map(({ b }) => b.id), ["part"]);
 });
 
 test("a job is cancelled", async () => {
@@ -154,6 +206,7 @@ test("events of a webhook are signed", async (context) => {
   await client.putOwnWebhook(receiver, ["job.ended"]);
   assert.deepEqual((await client.ownWebhook()).events, ["job.ended"]);
   await client.replayOwnWebhook(1);
+  assert.deepEqual(await client.testOwnWebhook(), { delivered: true });
   await client.deleteOwnWebhook();
   const event = await verifyWebhook(secret, { ...headers, ":path": "/of/http/2" }, body);
   assert.deepEqual(await verifyWebhook(secret, new Headers(headers as Record<string, string>), body), event);
@@ -203,11 +256,13 @@ test("what creates something has one name however often it is sent", async (cont
   await client.checkFile(new Uint8Array([65]), { record: true });
   await client.decide({ check: "0", ruling: "accepted", reason: "licensed" });
   await client.startJob({ kind: "verify" });
+  await client.makeBatch(["a.txt"]);
+  await client.makeReportLink("0");
   await client.check({ text: "word" });
-  const [first, second] = [0, 1].map((from) => names.slice(0, 8).filter((_, at) => at % 2 === from));
+  const [first, second] = [0, 1].map((from) => names.slice(0, 12).filter((_, at) => at % 2 === from));
   assert.deepEqual(first, second);
-  assert.equal(new Set(first!.filter(Boolean)).size, 4);
-  assert.deepEqual(names.slice(8), [undefined, undefined]);
+  assert.equal(new Set(first!.filter(Boolean)).size, 6);
+  assert.deepEqual(names.slice(12), [undefined, undefined]);
 });
 
 test("who reads answers slowly gets them all", async (context) => {

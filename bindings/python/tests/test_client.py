@@ -71,6 +71,9 @@ class Books(OfServer):
         report = client.check(file, library=library, recipes=["hardened", "released"], limit=1, detail=False)
         self.assertEqual((report["verdict"], report["recipes"]), ("protected", ["hardened", "released"]))
         self.assertEqual(client.check(b"A text of a few words.", library=library)["verdict"], "unknown")
+        strict: models.Policy = {"relations": [], "min_covered": 1, "min_passage": 100_000}
+        part = f"{prose(3)[:5_000]} {prose(5)}".encode()
+        self.assertEqual(client.check(part, library=library, policy=strict)["verdict"], "unknown")
 
     def test_conditions(self) -> None:
         client, library = self.client, self.id()
@@ -132,6 +135,19 @@ class Checks(OfServer):
         assert problem is not None
         self.assertEqual(problem["status"], 400)
 
+    def test_files_of_a_batch_are_checked(self) -> None:
+        batch = self.client.make_batch(["a.txt", "b.txt"])["id"]
+        filed = self.client.check(b"A text of a few words.", record=True, name="a.txt", batch=batch).get("filed")
+        answer = self.client.batch(batch)
+        checks = [file.get("check") for file in answer["files"]]
+        self.assertEqual((answer["checked"], [check and check["id"] for check in checks]), (1, [filed, None]))
+        self.assertEqual(next(self.client.batches())["id"], batch)
+
+    def test_two_files_are_compared(self) -> None:
+        file = self.server.path / "part.txt"
+        file.write_text(prose(16)[5_000:])
+        self.assertTrue(self.client.compare(prose(16).encode(), file).startswith("<!DOCTYPE html>"))
+
     def test_decisions(self) -> None:
         self.put("1", 14)
         filed = self.client.check(text=prose(14), record=True, name="upload.txt", case="A 1")["filed"]
@@ -141,8 +157,32 @@ class Checks(OfServer):
         of_book = [decision["ruling"] for decision in self.client.decisions(library=self.id(), book="1")]
         self.assertEqual(of_book, ["checked", "refused"])
 
+    def test_a_filed_check_is_shown_also_to_somebody_without_a_key(self) -> None:
+        client = self.client
+        self.put("1", 17)
+        id = client.check(text=prose(17), record=True, library=self.id())["filed"]
+        assert id is not None
+        client.decide(check=id, ruling="assigned", assignee="key:python")
+        self.assertEqual([one["id"] for one in client.decisions(state="open", assignee="key:python", min_covered=0.9)], [id])
+        self.assertTrue(client.filed_page(id).startswith("<!DOCTYPE html>"))
+        self.assertIn(f",{self.id()},protected,", client.filed_passages(id))
+        link = client.make_report_link(id, book_texts=False)
+        self.assertEqual(httpx.get(self.server.url + link["url"]).status_code, 200)
+        self.assertEqual([one["id"] for one in client.report_links(id)], [link["id"]])
+        client.delete_report_link(id, link["id"])
+        self.assertEqual(list(client.report_links(id)), [])
+        client.delete_evidence(id)
+        with self.assertRaisesRegex(ApiError, "404"):
+            client.delete_evidence(id)
+
+    def test_what_decides_is_set_for_a_library(self) -> None:
+        self.put("1", 18)
+        self.assertEqual(self.client.set_policy(self.id(), min_passage=9)["min_passage"], 9)
+        self.assertEqual(self.client.policy(self.id())["min_passage"], 9)
+
     def test_trust(self) -> None:
         self.put("1", 15)
+        self.assertEqual(self.client.library_trust(self.id()), {"trusted": True})
         self.assertEqual(self.client.trust_library(self.id(), False), {"trusted": False})
         self.assertEqual(self.client.check(text=prose(15), library=self.id())["verdict"], "unknown")
 
@@ -154,6 +194,21 @@ class Administration(OfServer):
             pass
         self.assertEqual(job["state"], "done")
         self.assertIn(job, list(self.client.jobs()))
+
+    def test_duplicates_are_found_and_resolved(self) -> None:
+        client = self.client
+        books: list[models.BookKey] = [{"library": self.id(), "id": id} for id in "12"]
+        for book in books:
+            self.put(book["id"], 23)
+        client.put_book(self.id(), "part", rights="free", text=prose(23)[-5_000:])
+        id = client.start_job({"kind": "duplicates", "library": self.id()})["id"]
+        while client.job(id)["state"] == "running":
+            pass
+        client.resolve_duplicates(books, "editions")
+        self.assertEqual([(group["size"], group.get("resolution")) for group in client.duplicate_groups(id)], [(2, "editions")])
+        client.resolve_duplicates(books)
+        self.assertEqual([group.get("resolution") for group in client.duplicate_groups(id)], [None])
+        self.assertEqual([overlap["b"]["id"] for overlap in client.duplicate_overlaps(id)], ["part"])
 
     def test_a_job_is_cancelled(self) -> None:
         # It waits for texts, which nobody sends.
@@ -193,6 +248,7 @@ class Administration(OfServer):
             self.assertEqual(ended["data"]["job"], job["id"])
             self.client.replay_own_webhook(ended["data"]["change"])
             self.assertEqual(lapidary.verify_webhook(secret_of_key, *came.get(timeout=20)), ended)
+            self.assertEqual(self.client.test_own_webhook(), {"delivered": True})
             self.client.delete_own_webhook()
         event = lapidary.verify_webhook(secret, headers, body)
         self.assertEqual((event["type"], event["data"]["book"]["id"]), ("book.matched", "copy"))
@@ -302,11 +358,13 @@ class Answers(unittest.TestCase):
             client.check(b"word", record=True)
             client.decide(check="0", ruling="accepted", reason="licensed")
             client.start_job({"kind": "verify"})
+            client.make_batch(["a.txt"])
+            client.make_report_link("0")
             client.check(text="word")
-        named = names[:8]
+        named = names[:12]
         self.assertEqual(named[::2], named[1::2])
-        self.assertEqual(len({name for name in named if name}), 4)
-        self.assertEqual(names[8:], [None, None])
+        self.assertEqual(len({name for name in named if name}), 6)
+        self.assertEqual(names[12:], [None, None])
 
     def test_but_not_for_ever(self) -> None:
         again = answer(503, {"retry-after": "0"})

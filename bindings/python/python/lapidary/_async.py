@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, Unpack
 import httpx
 
 from . import models
-from ._bodies import conditions, file_body, given, once, path_of, pieces
+from ._bodies import conditions, content, file_body, given, once, path_of, pieces
 from ._errors import error_of
 
 
@@ -97,14 +97,34 @@ class AsyncClient:
             report: models.Report = await self._json("POST", "/v1/checks", json=question, headers=named)
             return report
         several = ",".join(question.get("recipes") or []) or None
+        policy = json.dumps(question["policy"]) if question.get("policy") else None
         sent = file_body(file)
         sent["headers"].update(named)
-        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several}), **sent)
+        report = await self._json("POST", "/v1/checks", params=given({**question, "recipes": several, "policy": policy}), **sent)
         return report
 
     def check_batch(self, questions: Iterable[models.BatchCheck]) -> AsyncIterator[models.CheckAnswer]:
         """Runs any number of checks. Each has an answer, in their order: a `report`, or a `problem` that does not affect the others."""
         return self._lines("/v1/checks:batch", questions, {})
+
+    async def make_batch(self, files: Sequence[str]) -> models.Batch:
+        """Begins to check files, which are then sent to `check` with `record`, their `name` and this `batch`."""
+        made: models.Batch = await self._json("POST", "/v1/batches", json={"files": list(files)}, headers=once())
+        return made
+
+    async def batch(self, id: str) -> models.Batch:
+        """A batch that the key made, with its files."""
+        batch: models.Batch = await self._json("GET", path_of("batches", id))
+        return batch
+
+    def batches(self) -> AsyncIterator[models.Batch]:
+        """The batches that the key made, the newest first."""
+        return self._pages("/v1/batches", "batches", {})
+
+    async def compare(self, first: bytes | Path, second: bytes | Path) -> str:
+        """Compares two files word by word. Answers a page of HTML; nothing is kept."""
+        form = [("file", ("file", content(file))) for file in (first, second)]
+        return (await self.request("POST", "/v1/compare", files=form)).text
 
     # Books
 
@@ -195,10 +215,25 @@ class AsyncClient:
         """All libraries."""
         return self._pages("/v1/libraries", "libraries", {})
 
+    async def library_trust(self, library: str) -> models.LibraryTrust:
+        """Whether the books of a library decide in what others are told."""
+        trust: models.LibraryTrust = await self._json("GET", path_of("libraries", library, "trust"))
+        return trust
+
     async def trust_library(self, library: str, trusted: bool) -> models.LibraryTrust:
         """Sets whether the books of a library decide in what others are told."""
         trust: models.LibraryTrust = await self._json("PUT", path_of("libraries", library, "trust"), json={"trusted": trusted})
         return trust
+
+    async def policy(self, library: str) -> models.Policy:
+        """From how much on a match with a book of a library decides."""
+        policy: models.Policy = await self._json("GET", path_of("libraries", library, "policy"))
+        return policy
+
+    async def set_policy(self, library: str, **policy: Unpack[models.Policy]) -> models.Policy:
+        """Sets that. What is left out is as by default."""
+        now: models.Policy = await self._json("PUT", path_of("libraries", library, "policy"), json=policy)
+        return now
 
     # Decisions
 
@@ -213,11 +248,51 @@ class AsyncClient:
         return found
 
     def decisions(
-        self, *, digest: str | None = None, library: str | None = None, book: str | None = None, day: str | None = None
+        self,
+        *,
+        digest: str | None = None,
+        library: str | None = None,
+        book: str | None = None,
+        day: str | None = None,
+        state: models.CheckState | None = None,
+        verdict: models.Rights | None = None,
+        actor: str | None = None,
+        assignee: str | None = None,
+        min_covered: float | None = None,
+        q: str | None = None,
+        batch: str | None = None,
     ) -> AsyncIterator[models.Decision]:
-        """Filed checks and decisions, oldest first: of a text, of a book, or of a day."""
-        parameters = {"digest": digest, "library": library, "book": book, "day": day}
-        return self._pages("/v1/decisions", "decisions", parameters)
+        """Filed checks and decisions, oldest first: of a text, of a book, or of a day. With `state`: filed checks in it, newest first,
+        also with this verdict, filed by this actor, assigned to this one, and so on."""
+        of = {"digest": digest, "library": library, "book": book, "day": day, "state": state, "verdict": verdict}
+        more = {"actor": actor, "assignee": assignee, "min_covered": min_covered, "q": q, "batch": batch}
+        return self._pages("/v1/decisions", "decisions", {**of, **more})
+
+    async def filed_page(self, id: str) -> str:
+        """A filed check as a page of HTML."""
+        return (await self.request("GET", path_of("decisions", id, "page"))).text
+
+    async def filed_passages(self, id: str) -> str:
+        """The passages of a filed check, as CSV."""
+        return (await self.request("GET", path_of("decisions", id, "passages"))).text
+
+    async def delete_evidence(self, id: str) -> None:
+        """Deletes the kept text of a filed check."""
+        await self.request("DELETE", path_of("decisions", id, "text"))
+
+    async def make_report_link(self, id: str, **link: Unpack[models.NewReportLink]) -> models.MadeReportLink:
+        """Makes a link that shows a filed check to somebody without a key. Its `url` is a path on the server."""
+        path = path_of("decisions", id, "links")
+        made: models.MadeReportLink = await self._json("POST", path, json=link, headers=once())
+        return made
+
+    def report_links(self, id: str) -> AsyncIterator[models.ReportLink]:
+        """The links to a filed check."""
+        return self._pages(path_of("decisions", id, "links"), "links", {})
+
+    async def delete_report_link(self, id: str, link: str) -> None:
+        """Deletes a link to a filed check."""
+        await self.request("DELETE", path_of("decisions", id, "links", link))
 
     # Jobs
 
@@ -239,6 +314,20 @@ class AsyncClient:
     def jobs(self) -> AsyncIterator[models.Job]:
         """All jobs, the newest first."""
         return self._pages("/v1/jobs", "jobs", {})
+
+    def duplicate_groups(self, job: int) -> AsyncIterator[models.DuplicateGroup]:
+        """The groups of books that are the same, as a job of the kind `duplicates` found them."""
+        return self._pages(path_of("jobs", job, "groups"), "groups", {})
+
+    def duplicate_overlaps(self, job: int) -> AsyncIterator[models.DuplicateOverlap]:
+        """The books that overlap, as such a job found them."""
+        return self._pages(path_of("jobs", job, "overlaps"), "overlaps", {})
+
+    async def resolve_duplicates(
+        self, books: Sequence[models.BookKey], resolution: models.DuplicateResolution | None = None
+    ) -> None:
+        """Says what all books of a group are; without `resolution`, takes that back."""
+        await self.request("POST", "/v1/duplicates", json={"books": list(books), "resolution": resolution})
 
     # Webhooks
 
@@ -275,3 +364,8 @@ class AsyncClient:
     async def replay_own_webhook(self, change: int) -> None:
         """Has the events sent again of a change in the audit log, which events name, and of all later ones."""
         await self.request("POST", path_of("me", "webhook", "replay"), json={"from": change})
+
+    async def test_own_webhook(self) -> models.WebhookTest:
+        """Sends a test to the webhook of the key, and answers whether it arrived."""
+        test: models.WebhookTest = await self._json("POST", path_of("me", "webhook", "test"))
+        return test

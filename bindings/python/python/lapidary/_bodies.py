@@ -33,9 +33,12 @@ def once() -> dict[str, str]:
     return {"idempotency-key": str(uuid.uuid4())}
 
 
+def content(file: bytes | Path) -> bytes:
+    return file if isinstance(file, bytes) else file.read_bytes()
+
+
 def file_body(file: bytes | Path) -> dict[str, Any]:
-    content = file if isinstance(file, bytes) else file.read_bytes()
-    return {"content": content, "headers": {"content-type": "application/octet-stream"}}
+    return {"content": content(file), "headers": {"content-type": "application/octet-stream"}}
 
 
 def pieces(entries: Iterable[Mapping[str, Any]]) -> Iterator[list[bytes]]:
