@@ -11,7 +11,7 @@ use actix_web::Error;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
 use bytes::Bytes;
@@ -45,6 +45,7 @@ pub(super) async fn observe(
     // From here on, the peer is the client, whatever is between it and this server.
     request.head_mut().peer_addr = client;
     let id = request_id(request.headers());
+    let asks_for_upgrade = request.head().upgrade();
     let mut line = AccessLine::begin(&request, &id);
     // HEAD works wherever GET does; the body is left out when the response is written.
     if request.method() == Method::HEAD {
@@ -78,7 +79,12 @@ pub(super) async fn observe(
                 .unwrap_or(error));
         }
     };
-    let response = identified(response, &id, &mut line);
+    let mut response = identified(response, &id, &mut line);
+    if asks_for_upgrade {
+        // There is no other protocol, and the connection ends. Without a word of it, the client would send its next request here.
+        let head = response.response_mut().head_mut();
+        head.set_connection_type(ConnectionType::Close);
+    }
     Ok(response.map_body(|_, body| BoxBody::new(Observed::new(body, line))))
 }
 

@@ -1,7 +1,6 @@
 // Uses the generated Java client, as client.py uses that for Python.
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
-import java.net.http.HttpClient;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -67,8 +66,6 @@ class Client {
     static ApiClient connect(String url, String key) {
         var client = new ApiClient();
         client.updateBaseUri(url);
-        // Otherwise, each request asks for an upgrade to HTTP/2, and the server closes the connection after its answer.
-        client.setHttpClientBuilder(HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1));
         // Otherwise, the result of a job fits the types of all results, and is refused.
         client.setObjectMapper(ApiClient.createDefaultObjectMapper().enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES));
         client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + key));

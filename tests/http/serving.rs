@@ -250,3 +250,20 @@ fn an_address_in_use_is_named_with_the_way_out() {
         );
     }
 }
+
+/// Java's client asks for HTTP/2 with each request, and sends the next one on a connection that it thinks is kept.
+#[test]
+fn an_upgrade_is_declined() {
+    let server = Running::start();
+    let ask = |target: &str| {
+        let request = format!(
+            "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n"
+        );
+        server.raw(request.as_bytes())
+    };
+    for (target, status) in [("/livez", 200), ("/v1/nothing", 404)] {
+        let answer = ask(target);
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.head.contains("connection: close"), "{answer:?}");
+    }
+}
