@@ -1,6 +1,6 @@
 /** How to read a text. */
 export interface Reading {
-  /** Ignore print artifacts: running heads, page numbers, hyphens at line ends, ligatures. By default, `hardened` and `hardened-fine` do. */
+  /** Ignore print artifacts: running heads, page numbers, hyphens at line ends, ligatures. By default, hardened recipes do. */
   clean?: boolean;
   /** The content of a lexicon file, for signatures that weigh words. */
   lexicon?: string;

@@ -10,11 +10,6 @@ use super::{
 };
 use lapidary_store::{BookNo, Library, LibraryTally, StoreError, Tally};
 
-/// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
-/// whatever two long texts share by chance is not read. About half of a book's gems have a posting, and at least one of any
-/// three that follow one another. So a match is missed only if nearly all its gems are isolated and happen to have none.
-const MOST_UNPOSTED: f64 = 16.0;
-
 /// A query, and the result of its lookup in the posting lists of one library.
 pub struct LookedUp<'a> {
     recipe: &'a Recipe,
@@ -130,7 +125,9 @@ impl<'a> LookedUp<'a> {
             let meets = self.meets(rule, &score, of_book, || Err(())).ok()?;
             return Some((score, meets));
         }
-        (MOST_UNPOSTED * self.promise(rule, found, of_book) < 1.0).then_some((score, Meets::No))
+        // Whatever two long texts share by chance is not read.
+        let most_unposted = f64::from(self.recipe.most_unposted());
+        (most_unposted * self.promise(rule, found, of_book) < 1.0).then_some((score, Meets::No))
     }
 
     /// Whether a book of so many gems with this score matches.

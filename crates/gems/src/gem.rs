@@ -44,7 +44,7 @@ impl fmt::Display for WrittenGem {
 /// The text is not a gem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a gem is a whole number, or 16 hexadecimal digits if its recipe is `hardened`, `hardened-fine` or a signature"
+    "a gem is a whole number, or 16 hexadecimal digits if its recipe is a hardened one or a signature"
 )]
 pub struct WrittenGemError;
 

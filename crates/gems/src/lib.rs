@@ -11,8 +11,9 @@
 //!
 //! | recipe | use it for | a gem |
 //! |---|---|---|
-//! | [`Recipe::hardened`] | untrusted texts, which may be disguised copies | 48 bits |
-//! | [`Recipe::hardened_fine`] | short quotations; three times as many gems | 48 bits |
+//! | [`Recipe::hardened_compact`] | untrusted texts of any length, which may be disguised copies | 32 bits |
+//! | [`Recipe::hardened`] | the same for a page or more; a quarter as many gems | 48 bits |
+//! | [`Recipe::hardened_fine`] | short quotations | 48 bits |
 //! | [`Recipe::released`] | services that take the gems of [Text::Distill], as the published module computes them | 32 bits |
 //! | [`Recipe::documented`] | the same, following the authors' description of the algorithm | 32 bits |
 //! | [`Recipe::documented_second`] | like `documented`, but cut in other places, to tell chance from copies | 32 bits |
@@ -34,7 +35,7 @@
 //! }
 //! ```
 //!
-//! Lapidary computes the gems of `hardened` and `hardened-fine` from the [clean] text: see [`Recipe::reads_clean`].
+//! Lapidary computes the gems of hardened recipes from the [clean] text: see [`Recipe::reads_clean`].
 //!
 //! # What two texts have in common
 //!

@@ -35,7 +35,8 @@ impl RecipeName {
     pub fn without_secret(&self) -> Option<&str> {
         let (public, tag) = self.0.split_once('@')?;
         let is_tag = tag.len() == 8 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
-        (is_tag && matches!(public, "hardened" | "hardened-fine")).then_some(public)
+        (is_tag && matches!(public, "hardened" | "hardened-fine" | "hardened-compact"))
+            .then_some(public)
     }
 }
 
@@ -84,8 +85,8 @@ pub enum RecipeError {
     Name(String),
     /// There is no built-in recipe with that name.
     #[error(
-        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine, rewriting; \
-         signatures: {methods}",
+        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine, \
+         hardened-compact, rewriting; signatures: {methods}",
         methods = METHODS.join(", ")
     )]
     Unknown(String),

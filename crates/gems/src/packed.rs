@@ -132,7 +132,7 @@ mod tests {
     fn recut_is_as_cut(text: &str) -> Result<(), TestCaseError> {
         let fine =
             Boundaries::new(["41", "52", "14", "86"].map(|two| two.repeat(2)), 1).expect("good");
-        let hardened = [Recipe::hardened(), Recipe::hardened_fine()];
+        let hardened = [Recipe::hardened(), Recipe::hardened_compact()];
         let exact = [Recipe::documented(), Recipe::released()]
             .map(|base| [base.with_boundaries(fine.clone()), base]);
         for recipes in exact.into_iter().chain([hardened]) {

@@ -11,8 +11,8 @@ pub struct Rule {
     /// The minimum share of common gems, from 0 to 1: of the query or of the book, whichever share is larger.
     pub min_share: f64,
     /// The minimum share if fewer than [`Rule::FEW`] gems are common: a text that quotes a few sentences of a book has a small
-    /// share of it, and one that is a page of the book a large one. Of gems that overlap, which are one phrase, one counts;
-    /// and at least `min_common` must not overlap.
+    /// share of it, and one that is a page of the book a large one. Less than that only informs. Of gems that overlap, which are
+    /// one phrase, one counts; and at least `min_common` must not overlap.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_share_of_few: f64,
     /// The minimum overall similarity, from 0 to 1: twice the common gems over the gems of both texts.
@@ -59,6 +59,12 @@ impl Rule {
         min_share_of_few: 0.12,
         ..Self::QUOTED
     };
+    /// The rule of `hardened-compact`, of which a paragraph has several gems.
+    pub const COMPACT: Self = Self {
+        min_share: 0.01,
+        min_share_of_few: 0.16,
+        ..Self::QUOTED
+    };
     /// The rule of `hardened-fine`, which finds quotations.
     pub const QUOTED: Self = Self {
         min_common: 2,
@@ -79,11 +85,13 @@ impl Rule {
     /// The number of common gems needed for a match between two texts of which the shorter one has this many gems.
     #[must_use]
     pub fn needed(&self, gems: u32) -> f64 {
-        let gems = f64::from(gems);
-        let of_few = (self.min_share_of_few * gems).min(Self::FEW.into());
-        f64::from(self.fewest())
-            .max(self.min_share * gems)
-            .max(of_few)
+        f64::from(self.fewest()).max(self.min_share * f64::from(gems))
+    }
+
+    /// Whether the share must be [larger](Self::min_share_of_few), because few gems are common.
+    #[must_use]
+    pub fn is_few(&self, common: u32) -> bool {
+        common < Self::FEW && self.min_share_of_few > 0.0
     }
 
     /// The smallest number of common gems that can make a match.

@@ -10,9 +10,6 @@ const SIGN: u32 = 3;
 /// One gram in this many can be selected.
 pub(super) const ELIGIBLE: u64 = 8;
 
-/// The size of a gem. In an index of a billion postings, one in 280,000 gems of an unrelated text is found by chance.
-pub(super) const GEM_BITS: u32 = 48;
-
 /// A few consecutive symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gram {
@@ -26,9 +23,9 @@ pub(super) struct Gram {
 }
 
 impl Gram {
-    /// Its gem.
-    pub(super) fn gem(self, constants: &Constants) -> Gem {
-        Gem(constants.gem(self.rank) >> (u64::BITS - GEM_BITS))
+    /// Its gem, of so many bits.
+    pub(super) fn gem(self, constants: &Constants, bits: u32) -> Gem {
+        Gem(constants.gem(self.rank) >> (u64::BITS - bits))
     }
 }
 

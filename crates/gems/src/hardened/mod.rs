@@ -52,6 +52,8 @@ const LEAST: usize = 16;
 const AT_ONCE: usize = 1_024;
 /// How many times denser than gems the probes of a query are.
 const PROBES: usize = 4;
+/// Of a query of so many bytes, enough of the gems of [`Density::Compact`] survive any change by themselves.
+const LONG: usize = 64 << 10;
 
 /// The density of gems. Gems of a wider window are always among those of a narrower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,15 +62,18 @@ pub(super) enum Density {
     Coarse,
     /// For quotations: about one per 80.
     Fine,
+    /// For whole books, pages and paragraphs: about one per 65, of fewer bits.
+    Compact,
 }
 
 impl Density {
-    pub(super) const ALL: [Self; 2] = [Self::Coarse, Self::Fine];
+    pub(super) const ALL: [Self; 3] = [Self::Coarse, Self::Fine, Self::Compact];
 
     fn name(self) -> &'static str {
         match self {
             Self::Coarse => "hardened",
             Self::Fine => "hardened-fine",
+            Self::Compact => "hardened-compact",
         }
     }
 
@@ -77,6 +82,16 @@ impl Density {
         match self {
             Self::Coarse => 184,
             Self::Fine => 60,
+            Self::Compact => 50,
+        }
+    }
+
+    /// The size of a gem in bits. In an index of a billion postings, one in 280,000 gems of 48 bits of an unrelated text is found
+    /// by chance, and one in four of 32 bits. That is seldom two of the same book.
+    pub(super) fn gem_bits(self) -> u32 {
+        match self {
+            Self::Coarse | Self::Fine => 48,
+            Self::Compact => 32,
         }
     }
 }
@@ -89,8 +104,6 @@ pub(super) struct Hardened {
 }
 
 impl Hardened {
-    pub(super) const GEM_BITS: u32 = grams::GEM_BITS;
-
     pub(super) fn new(density: Density, secret: Option<&Secret>) -> Self {
         let secret = secret.map(|secret| Arc::new((secret.clone(), Constants::of(secret))));
         Self { density, secret }
@@ -112,6 +125,7 @@ impl Hardened {
         match self.density {
             Density::Coarse => 240,
             Density::Fine => 80,
+            Density::Compact => 65,
         }
     }
 
@@ -131,20 +145,27 @@ impl Hardened {
     pub(super) fn rule(&self) -> Rule {
         match self.density {
             Density::Coarse => Rule::HARDENED,
+            Density::Compact => Rule::COMPACT,
             Density::Fine => Rule::QUOTED,
         }
     }
 
-    /// Whether all of a book's gems have a posting. A quotation has few gems, so all of them are needed.
-    pub(super) fn posts_all(&self) -> bool {
-        self.density == Density::Fine
+    /// See [`Recipe::most_unposted`](crate::Recipe::most_unposted). About half of the gems have a posting, and one of any three that
+    /// follow one another; or two thirds, and one of any two; or all.
+    pub(super) fn most_unposted(&self) -> u32 {
+        match self.density {
+            Density::Coarse => 16,
+            Density::Compact => 4,
+            Density::Fine => 1,
+        }
     }
 
     /// Which of a book's gems have a posting.
     pub(super) fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
         match self.density {
-            Density::Coarse => postings::posted(gems),
+            Density::Coarse => postings::posted(gems, 3),
             Density::Fine => vec![true; gems.len()],
+            Density::Compact => postings::posted(gems, 2),
         }
     }
 
@@ -198,7 +219,8 @@ impl Hardened {
     }
 
     fn probes_of(&self, undone: &Undone<'_>) -> Vec<Probe> {
-        let mut probes = Selection::new(self.window() / PROBES as u64, LEAST * PROBES);
+        let times = self.probes_per_gem(undone.text());
+        let mut probes = Selection::new(self.window() / times as u64, LEAST * times);
         let mut kept = Selection::new(self.window(), 1);
         let mut grams = Grams::new(self.constants());
         symbols(undone.text(), |symbols| {
@@ -219,6 +241,13 @@ impl Hardened {
                 kept: kept.contains(&gram.rank),
             })
             .collect()
+    }
+
+    fn probes_per_gem(&self, text: &str) -> usize {
+        match self.density {
+            Density::Compact if text.len() >= LONG => 1,
+            _ => PROBES,
+        }
     }
 
     /// The sounds in readable form.
@@ -258,7 +287,7 @@ impl Hardened {
         let selected = selection.finish(grams.count()).into_iter();
         selected
             .map(|gram| PlacedGem {
-                gem: gram.gem(self.constants()),
+                gem: self.gem_of(gram),
                 place: Some(Place {
                     start: folded[gram.first as usize - 1].1.start,
                     end: folded[gram.last as usize - 1].1.end,
@@ -267,10 +296,14 @@ impl Hardened {
             .collect()
     }
 
+    fn gem_of(&self, gram: Gram) -> Gem {
+        gram.gem(self.constants(), self.density.gem_bits())
+    }
+
     /// The gem of a gram, with its place in the text that was undone.
     fn gem(&self, gram: Gram, undone: &Undone<'_>) -> PlacedGem {
         PlacedGem {
-            gem: gram.gem(self.constants()),
+            gem: self.gem_of(gram),
             place: Some(undone.source(gram.first, gram.last)),
         }
     }

@@ -4,20 +4,18 @@ use crate::gem::PlacedGem;
 
 /// The minimum distance, in gems, from one posted gem to the next.
 const LEAST_STEP: usize = 1;
-/// The maximum distance, in gems, from one posted gem to the next.
-const MOST_STEP: usize = 3;
 /// The next posted gem begins within this many times the mean distance between gems, if there is one.
 const FARTHEST: u64 = 5;
 /// The minimum number of posted gems of a book with enough gems.
 const LEAST: usize = 16;
 
-/// Among the gems that may be next, selects the shortest: the fewer letters a gem covers, the more likely a copy has
+/// The next posted gem is at most `most_step` gems behind the last one. Among those that may be it, selects the shortest: the fewer letters a gem covers, the more likely a copy has
 /// them all. Among equals, and if no places are known, selects the smallest. A short book also posts its smallest
 /// gems.
 ///
 /// Each choice depends on the previous one. Nevertheless, two books with the same passage make the same choices after
 /// some distance into it: sooner or later both happen to choose the same gem.
-pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
+pub(super) fn posted(gems: &[PlacedGem], most_step: usize) -> Vec<bool> {
     let far = match gems {
         [first, .., last] => {
             let all = start(last).saturating_sub(start(first));
@@ -28,7 +26,7 @@ pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
     let mut posted = vec![false; gems.len()];
     let (mut last, mut next) = (0, LEAST_STEP - 1);
     while next < gems.len() {
-        let end = gems.len().min(next + 1 + MOST_STEP - LEAST_STEP);
+        let end = gems.len().min(next + 1 + most_step - LEAST_STEP);
         let from = start(&gems[last]).saturating_add(far);
         let near = (next..end).filter(|&at| start(&gems[at]) <= from);
         let chosen = near
@@ -85,7 +83,7 @@ mod tests {
     }
 
     fn first(gems: &[PlacedGem]) -> Vec<usize> {
-        posted(gems)
+        posted(gems, 3)
             .into_iter()
             .enumerate()
             .filter_map(|(at, posted)| posted.then_some(at))
@@ -116,10 +114,10 @@ mod tests {
     fn a_short_book_has_sixteen_postings_if_it_has_as_many_gems() {
         let all = gems(&[], &[]);
         for count in [0, 1, 15, 16] {
-            assert_eq!(posted(&all[..count]), vec![true; count]);
+            assert_eq!(posted(&all[..count], 3), vec![true; count]);
         }
         // The chosen ones, and the smallest.
-        let of_twenty: Vec<usize> = posted(&all[..20])
+        let of_twenty: Vec<usize> = posted(&all[..20], 3)
             .into_iter()
             .enumerate()
             .filter_map(|(at, posted)| (!posted).then_some(at))
@@ -129,13 +127,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_list_has_a_larger_gap(list in prop::collection::vec((any::<u64>(), prop::option::of(any::<(u64, u64)>())), 0..200)) {
+        fn no_list_has_a_larger_gap(
+            list in prop::collection::vec((any::<u64>(), prop::option::of(any::<(u64, u64)>())), 0..200),
+            most_step in 1..4_usize,
+        ) {
             let gem = |(gem, place): (u64, Option<(u64, u64)>)| {
                 PlacedGem { gem: Gem(gem), place: place.map(|(start, end)| Place { start, end }) }
             };
-            let posted = posted(&list.iter().copied().map(gem).collect::<Vec<_>>());
+            let posted = posted(&list.iter().copied().map(gem).collect::<Vec<_>>(), most_step);
             prop_assert_eq!(posted.len(), list.len());
-            prop_assert!(posted.split(|posted| *posted).all(|gap| gap.len() <= 3));
+            prop_assert!(posted.split(|posted| *posted).all(|gap| gap.len() < most_step));
             prop_assert!(posted.iter().filter(|posted| **posted).count() >= list.len().min(LEAST));
         }
     }

@@ -256,7 +256,11 @@ fn made() -> String {
     ];
     let mut lines = String::new();
     for (i, text) in texts.iter().enumerate() {
-        for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
+        for recipe in [
+            Recipe::hardened(),
+            Recipe::hardened_fine(),
+            Recipe::hardened_compact(),
+        ] {
             let gems = recipe.gems(text);
             let sum = gems
                 .iter()
@@ -397,7 +401,7 @@ fn heard(mut sounds: Vec<(char, usize)>) -> Vec<(char, usize)> {
 
 /// The gems by their definition: for each symbol, the gram of the last ones that are enough; from every window of grams
 /// the last of the smallest ranks, and the sixteen smallest of all, among those that can be selected.
-fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
+fn plainly(text: &str, density: Density) -> Vec<PlacedGem> {
     let sounds = sounds_plainly(text);
     let symbols: Vec<Symbol> = sounds
         .iter()
@@ -427,14 +431,14 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
             .next_back()
             .map_or(0, |(start, _)| start as u64);
         PlacedGem {
-            gem: gram.gem(&PUBLIC),
+            gem: gram.gem(&PUBLIC, density.gem_bits()),
             place: Some(Place {
                 start,
                 end: gram.last,
             }),
         }
     };
-    selected_plainly(&grams, window)
+    selected_plainly(&grams, density.window() as usize)
         .into_iter()
         .map(gem)
         .collect()
@@ -527,7 +531,7 @@ proptest! {
     #[test]
     fn selection_is_as_defined(text in prose()) {
         for recipe in Density::ALL.map(|density| Hardened::new(density, None)) {
-            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
+            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.density()));
         }
     }
 
@@ -581,7 +585,7 @@ proptest! {
         let undone = undone(&text);
         prop_assume!(undone.text() == text);
         for recipe in Density::ALL.map(|density| Hardened::new(density, None)) {
-            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
+            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.density()));
         }
     }
 
@@ -662,7 +666,7 @@ proptest! {
         prop_assume!(respelled(&undone(&text)).is_none());
         let fine = gems(&text);
         prop_assert!(Recipe::hardened().gems(&text).iter().all(|gem| fine.contains(&gem.gem)));
-        for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
+        for recipe in [Recipe::hardened(), Recipe::hardened_fine(), Recipe::hardened_compact()] {
             let probes = recipe.probes(&text);
             let gems = recipe.gems(&text);
             // At the same place, or at an earlier occurrence of the same words that the wider window skipped.

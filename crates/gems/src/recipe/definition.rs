@@ -57,7 +57,7 @@ impl From<Recipe> for Definition {
             Method::Hardened(hardened) => Self::Hardened {
                 name,
                 window: hardened.density().window(),
-                bits: Hardened::GEM_BITS,
+                bits: hardened.density().gem_bits(),
                 secret: hardened.secret().cloned(),
             },
             Method::Rewriting => Self::Signature {
@@ -97,16 +97,14 @@ impl TryFrom<Definition> for Recipe {
                 bits,
                 secret,
             } => {
-                let found = Density::ALL
-                    .into_iter()
-                    .find(|density| density.window() == window);
-                let density = found
-                    .filter(|_| bits == Hardened::GEM_BITS)
-                    .ok_or_else(|| {
-                        RecipeError::Unknown(format!(
-                            "{name} with a window of {window} and {bits} bits"
-                        ))
-                    })?;
+                let mut all = Density::ALL.into_iter();
+                let found =
+                    all.find(|density| (density.window(), density.gem_bits()) == (window, bits));
+                let density = found.ok_or_else(|| {
+                    RecipeError::Unknown(format!(
+                        "{name} with a window of {window} and {bits} bits"
+                    ))
+                })?;
                 let hardened = Hardened::new(density, secret.as_ref());
                 (name, Self::by(Method::Hardened(hardened)))
             }

@@ -32,7 +32,8 @@ const REWRITING: &str = "rewriting";
 /// How a text becomes gems. Gems of different recipes cannot be compared.
 ///
 /// `documented` and `released` reproduce another program's output exactly, quirks included, and have 32-bit gems.
-/// `hardened` and `hardened-fine` are designed to see through disguise and have 48-bit gems. An exact recipe with
+/// `hardened` and `hardened-fine` are designed to see through disguise and have 48-bit gems; `hardened-compact`, too, and has 32-bit
+/// gems. An exact recipe with
 /// non-standard boundaries is a different recipe. Its name is derived from its definition: `documented@` and eight
 /// hexadecimal digits.
 ///
@@ -116,6 +117,13 @@ impl Recipe {
     #[must_use]
     pub fn hardened_fine() -> Self {
         Self::by(Method::Hardened(Hardened::new(Density::Fine, None)))
+    }
+
+    /// The recipe `hardened-compact`: for whole books, pages and paragraphs, even disguised ones. It has more gems than
+    /// `hardened-fine`, which take less space.
+    #[must_use]
+    pub fn hardened_compact() -> Self {
+        Self::by(Method::Hardened(Hardened::new(Density::Compact, None)))
     }
 
     /// The recipe `rewriting`: for translations, retellings and summaries, which say the same in other words. A match only
@@ -312,7 +320,7 @@ impl Recipe {
     #[must_use]
     pub fn reach(&self) -> usize {
         match &self.method {
-            Method::Hardened(hardened) if hardened.density() == Density::Coarse => 24,
+            Method::Hardened(hardened) if hardened.density() != Density::Fine => 24,
             Method::Exact { .. } | Method::Hardened(_) | Method::Signature(_) => 8,
             Method::Rewriting => rewriting::REACH,
         }
@@ -346,7 +354,7 @@ impl Recipe {
     pub fn gem_bits(&self) -> u32 {
         match self.method {
             Method::Exact { .. } => 32,
-            Method::Hardened(_) => Hardened::GEM_BITS,
+            Method::Hardened(ref hardened) => hardened.density().gem_bits(),
             Method::Signature(ref signature) => signature.gem_bits(),
             Method::Rewriting => rewriting::GEM_BITS,
         }
@@ -465,10 +473,17 @@ impl Recipe {
     /// Whether all of a book's gems have a posting.
     #[must_use]
     pub fn posts_all(&self) -> bool {
+        self.most_unposted() == 1
+    }
+
+    /// At least one in so many gems that two texts have in common has a posting, unless nearly all of them are isolated and happen
+    /// to have none.
+    #[must_use]
+    pub fn most_unposted(&self) -> u32 {
         match &self.method {
-            Method::Exact { .. } | Method::Signature(_) => true,
-            Method::Hardened(hardened) => hardened.posts_all(),
-            Method::Rewriting => false,
+            Method::Exact { .. } | Method::Signature(_) => 1,
+            Method::Hardened(hardened) => hardened.most_unposted(),
+            Method::Rewriting => 16,
         }
     }
 
