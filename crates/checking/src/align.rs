@@ -1,7 +1,7 @@
 //! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName, Rule};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -83,13 +83,19 @@ impl Alignment {
         gems.map(|gems| gems.end - gems.start).max().unwrap_or(0)
     }
 
+    /// The number of common gems.
+    fn common(&self) -> u32 {
+        self.spans.iter().map(|span| span.common).sum()
+    }
+
     /// How the texts relate if what they have in common is scattered over both.
     #[must_use]
     pub fn relation_if_scattered(&self) -> Relation {
         let is_same_work = match self.rewording {
             // Words in a row may be a quotation.
             Some(rewording) => rewording.follows_order() || !self.has_passage,
-            None => self.is_in_order,
+            // A few gems in a row are a quotation.
+            None => self.is_in_order && (self.drifts || self.common() >= Rule::FEW),
         };
         if is_same_work {
             Relation::SameWork

@@ -60,9 +60,9 @@ fn is_match<E>(
     aligned: impl FnOnce() -> Result<Alignment, E>,
 ) -> Result<bool, E> {
     let share = score.share_of_query.max(score.share_of_book);
-    let few = is_few(rule, score);
+    let few = rule.is_few(score.common);
     let differs = share < rule.min_share || score.score < rule.min_score;
-    if score.common < rule.fewest() || differs || (few && share < rule.min_share_of_few) {
+    if score.common < rule.fewest() || differs {
         return Ok(false);
     }
     if !few && rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
@@ -74,22 +74,16 @@ fn is_match<E>(
         apart,
         ..
     } = aligned()?;
-    let share_apart = share * f64::from(apart) / f64::from(score.common);
-    let is_more_than_a_phrase = apart >= rule.fewest() && share_apart >= rule.min_share_of_few;
-    Ok(evidence >= rule.min_evidence
-        && support >= rule.min_support
-        && (!few || is_more_than_a_phrase))
-}
-
-/// Whether the share must be [larger](Rule::min_share_of_few), because few gems are common.
-fn is_few(rule: &Rule, score: &Score) -> bool {
-    score.common < Rule::FEW && rule.min_share_of_few > 0.0
+    let is_more_than_a_phrase = !few || apart >= rule.fewest();
+    Ok(evidence >= rule.min_evidence && support >= rule.min_support && is_more_than_a_phrase)
 }
 
 /// If both texts have at least this many gems, and less than this share of the gems of each in common, but no passage, then
 /// what they have in common is scattered over both. `docs/explanation/evidence.md` has what was measured.
 const LONG: u32 = 64;
 const SCATTERED: f64 = 0.12;
+/// What is less than this share of either is scattered, even if it is a passage.
+const LITTLE: f64 = 0.03;
 /// Fewer than [`Rule::FEW`] common gems are scattered, too, if their distances drift as in another translation. Then enough of them
 /// must keep their distance, or at least so many that do not overlap be this share of the gems.
 const MOVED: (u32, f64) = (4, 0.2);
@@ -145,10 +139,10 @@ pub fn meets<E>(
     // A rule without a least share is for texts that share little, and gems of signatures stand for the whole text.
     let may_be_scattered =
         shorter >= LONG && share < SCATTERED && rule.min_share > 0.0 && !recipe.is_signature();
-    let is_scattered = if is_few(rule, score) {
+    let is_scattered = if rule.is_few(score.common) {
         are_few_scattered(rule, score, &aligned()?)
     } else {
-        may_be_scattered && !aligned()?.has_passage
+        may_be_scattered && (share < LITTLE || !aligned()?.has_passage)
     };
     Ok(if is_scattered {
         Meets::Scattered
@@ -157,7 +151,8 @@ pub fn meets<E>(
     })
 }
 
-/// Whether the distances between the few gems of a match drift, and they are not so many that this proves nothing.
+/// Whether the few gems of a match are too small a [share](Rule::min_share_of_few), or the distances between them drift, and they are
+/// not so many that this proves nothing.
 fn are_few_scattered(rule: &Rule, score: &Score, alignment: &Alignment) -> bool {
     let share = score.share_of_query.max(score.share_of_book);
     let share_of = |gems: u32| share * f64::from(gems) / f64::from(score.common);
@@ -169,7 +164,8 @@ fn are_few_scattered(rule: &Rule, score: &Score, alignment: &Alignment) -> bool 
     } = *alignment;
     let (least, least_share) = MOVED;
     let is_moved = apart >= least && share_of(apart) >= least_share;
-    drifts && !is_moved && share_of(at_same_distance) < rule.min_share_of_few
+    let is_other = drifts && !is_moved && share_of(at_same_distance) < rule.min_share_of_few;
+    is_other || share_of(apart) < rule.min_share_of_few
 }
 
 /// Overrides for parts of a rule.
@@ -440,9 +436,9 @@ mod tests {
         assert_eq!(in_no_order, Meets::No);
     }
 
-    /// Below sixteen gems, those that do not overlap must be a large share.
+    /// Below sixteen gems, one phrase is nothing, and what does not overlap must be a large share.
     #[test]
-    fn a_phrase_is_no_copy() {
+    fn a_phrase_or_quotation_is_no_copy() {
         let met = |common: u32, apart, of| {
             let (spans, same, support) = (Vec::new(), Vec::new(), f64::from(common));
             let alignment = Alignment {
@@ -459,19 +455,21 @@ mod tests {
                 drifts: false,
                 segment_score: 0.0,
             };
-            is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || {
-                Ok::<_, ()>(alignment)
-            })
-            .expect("no error")
+            let (recipe, score) = (Recipe::hardened(), Score::new(common, of, 1_000));
+            let met = meets(&recipe, &Rule::HARDENED, &score, of, || {
+                Ok::<_, ()>(alignment.clone())
+            });
+            met.expect("no error")
         };
+        let [yes, scattered] = [Meets::Yes, Meets::Scattered];
         assert_eq!(
-            [met(2, 2, 8), met(2, 1, 8), met(2, 2, 17)],
-            [true, false, false]
+            [met(2, 2, 8), met(2, 1, 8), met(2, 2, 17), met(2, 2, 67)],
+            [yes, Meets::No, scattered, Meets::No]
         );
-        assert_eq!([met(6, 6, 50), met(6, 5, 50)], [true, false]);
+        assert_eq!([met(6, 6, 50), met(6, 5, 50)], [yes, scattered]);
         assert_eq!(
             [met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)],
-            [true, false, true]
+            [yes, scattered, yes]
         );
     }
 
