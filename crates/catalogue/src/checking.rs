@@ -569,6 +569,9 @@ struct ShownMatches {
     e_value: Option<f64>,
 }
 
+/// A match of few gems is none if more unrelated books than this are expected to have as much in common with the text.
+const ACCIDENTS: f64 = 0.5;
+
 /// A match that decides only if its library's policy says so.
 struct Doubtful {
     /// Its position among the matches.
@@ -614,12 +617,35 @@ impl Answering<'_> {
             disabled,
             left_out,
         } = merged;
+        self.leave_out_accidents(&mut matches)?;
         self.apply_policies(&mut matches)?;
         Ok(AllMatches {
             ranked: rank(matches),
             disabled: disabled.len(),
             uncompared: left_out,
         })
+    }
+
+    /// Leaves out the matches of few gems that are to be expected by accident in an index of this size.
+    fn leave_out_accidents(&self, matches: &mut Vec<Judged>) -> Result<(), StoreError> {
+        let mut kept = Vec::with_capacity(matches.len());
+        for found in matches.drain(..) {
+            if !self.may_be_accident(&found)? {
+                kept.push(found);
+            }
+        }
+        *matches = kept;
+        Ok(())
+    }
+
+    fn may_be_accident(&self, found: &Judged) -> Result<bool, StoreError> {
+        let (answered, query) = self.of_match(found);
+        if found.identical || !answered.asked.rule.is_few(found.score.common) {
+            return Ok(false);
+        }
+        let alignment = query.aligned(found.number)?;
+        let e_value = self.expected(found, &alignment);
+        Ok(e_value.is_some_and(|e_value| e_value > ACCIDENTS))
     }
 
     /// Finds the matches that are too little by their policies, which only inform.
@@ -976,14 +1002,20 @@ impl Answering<'_> {
 
     /// How many unrelated books are expected to match as well. Each recipe that was asked could find some. An identical text
     /// is no accident.
-    fn e_value(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
+    fn expected(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
         let (answered, query) = self.of_match(found);
         let fit = Calibration::built_in().of(answered.asked.recipe.name());
         let fit = fit.filter(|_| !found.identical)?;
         let query = query.probes().len() as u64;
         let index = answered.sizes.classes.iter().map(|class| class.gems).sum();
         let in_recipe = fit.e_value(query, index, alignment.segment_score);
-        let e_value = in_recipe * self.checking.asked.len() as f64;
+        Some(in_recipe * self.checking.asked.len() as f64)
+    }
+
+    /// That number as it is told.
+    fn e_value(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
+        let (answered, _) = self.of_match(found);
+        let e_value = self.expected(found, alignment)?;
         Some(self.checking.told(answered.asked.recipe).e_value(e_value))
     }
 
