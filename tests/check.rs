@@ -607,7 +607,7 @@ fn every_verdict_has_a_reason() {
         assert!(
             report
                 .note
-                .is_some_and(|note| note.contains("at least 480 characters")),
+                .is_some_and(|note| note.contains("at least 130 characters")),
             "{short:?}"
         );
     }

@@ -257,14 +257,14 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     assert!(gems > 30);
     assert_eq!(report["verdict"], "protected");
     let recipe = report["recipe"].as_str().expect("a name");
-    assert!(recipe.starts_with("hardened@"), "{recipe}");
+    assert!(recipe.starts_with("hardened-compact@"), "{recipe}");
     assert_eq!(report["recipes"], json!([recipe]));
     assert_eq!(report["reason"], "match");
     assert!(
         report["covered"].as_f64().expect("a share") > 0.98,
         "{report}"
     );
-    let rule = json!({"min_common": 2, "min_share": 0.03, "min_share_of_few": 0.12, "common_cap": 10_000, "min_support": 2.0});
+    let rule = json!({"min_common": 2, "min_share": 0.01, "min_share_of_few": 0.16, "common_cap": 10_000, "min_support": 2.0});
     assert_eq!(report["rule"], rule);
     let matches = report["matches"].as_array().expect("matches");
     assert_eq!(matches.len(), 1);
@@ -938,7 +938,7 @@ fn an_ingest_empties_no_book_by_mistake() {
         refused
             .err
             .contains("hardened, released and would have none at all")
-            && refused.err.contains("hardened@"),
+            && refused.err.contains("hardened-compact@"),
         "{}",
         refused.err
     );

@@ -936,7 +936,7 @@ fn a_catalogue_that_several_begin_has_one_secret() {
         let recipes = fresh.recipes().list().expect("recipes");
         let names: Vec<_> = recipes.iter().map(|one| one.recipe.as_str()).collect();
         assert!(
-            matches!(names[..], [own, "hardened", "released"] if own.starts_with("hardened@")),
+            matches!(names[..], [own, "hardened", "released"] if own.starts_with("hardened-compact@")),
             "{names:?}"
         );
         assert!(recipes.iter().all(|recipe| recipe.ready), "{recipes:?}");

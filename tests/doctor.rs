@@ -109,7 +109,7 @@ fn a_weak_default() {
     let command = fix(&target, "weak_default");
     assert_eq!(
         command,
-        format!("lapidary reindex {target} --recipe hardened@secret --from sources PATH")
+        format!("lapidary reindex {target} --recipe hardened-compact@secret --from sources PATH")
     );
     obey(&command.replace("PATH", &folder.path("books").display().to_string())).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);
@@ -118,10 +118,19 @@ fn a_weak_default() {
     let command = fix(&target, "weak_default");
     assert_eq!(
         command,
-        format!("lapidary reindex {target} --recipe hardened@secret")
+        format!("lapidary reindex {target} --recipe hardened-compact@secret")
     );
     obey(&command).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);
+    run(
+        &format!(
+            "reindex {target} --recipe hardened@secret --from sources {}",
+            folder.path("books").display()
+        ),
+        NONE,
+    )
+    .expect(0);
+    assert_eq!(concerns(&target), ["weak_default", "no_backup"]);
     // Everybody knows the constants of `hardened` alone.
     let public = Folder::new();
     let target = shelf(&public, "--recipe hardened");

@@ -395,7 +395,7 @@ fn a_copy_is_no_accident_in_a_million_books() {
             assert!(whole <= 1e-9, "{}: {whole}", recipe.name());
         }
     }
-    for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
+    for recipe in [Recipe::hardened(), Recipe::hardened_compact()] {
         for characters in [1_000, 2_000, 4_000] {
             let mut e_values = Vec::new();
             for book in &books {
@@ -405,8 +405,8 @@ fn a_copy_is_no_accident_in_a_million_books() {
             let reach = |most: f64| e_values.iter().filter(|found| **found <= most).count();
             let (rare, rarer) = (reach(1e-3), reach(1e-6));
             println!("{} {characters}: {rare}, {rarer} of 45", recipe.name());
-            let is_fine = recipe == Recipe::hardened_fine();
-            assert!(characters < 2_000 || rare == 45 && rarer >= if is_fine { 45 } else { 32 });
+            let is_compact = recipe == Recipe::hardened_compact();
+            assert!(characters < 2_000 || rare == 45 && rarer >= if is_compact { 45 } else { 32 });
         }
     }
 }

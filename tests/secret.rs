@@ -98,7 +98,9 @@ fn each_catalogue_has_its_own_secret() {
         found["recipe"].as_str().expect("a name").to_owned()
     });
     assert!(
-        names.iter().all(|name| name.starts_with("hardened@")),
+        names
+            .iter()
+            .all(|name| name.starts_with("hardened-compact@")),
         "{names:?}"
     );
     assert_ne!(names[0], names[1]);

@@ -250,7 +250,7 @@ impl Target {
 /// The recipe of a command that needs no catalogue.
 #[derive(Args)]
 pub(super) struct RecipeArguments {
-    /// The recipe: documented, released, hardened, hardened-fine or a signature, such as `tf` or `winnow;k=5` [default:
+    /// The recipe: documented, released, hardened, hardened-compact, hardened-fine or a signature, such as `tf` or `winnow;k=5` [default:
     /// hardened; with --boundaries, documented]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,

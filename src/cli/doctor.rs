@@ -15,7 +15,7 @@ use lapidary_operations::status::Diagnose;
 /// A line for each finding: what it is, why it matters, and what fixes it, in which you replace the words in capitals. A finding
 /// has a `code` in JSON:
 ///
-/// - `weak_default`: the default recipe is weaker than `hardened@secret`
+/// - `weak_default`: the default recipe is weaker than `hardened-compact@secret`
 ///
 /// - `missed_books`, `incomplete_recipe`: some books have no gems of the default recipe, or of another one
 ///

@@ -26,8 +26,9 @@ use super::terminal::{out, tell};
 /// Checks continue with the old recipe meanwhile, and switch atomically once every book has gems of the new one. To resume
 /// after an interruption, run the same command again; a server resumes by itself.
 ///
-/// Whoever reads this program's source can edit a copy until it has no gem of a public recipe. `--recipe hardened@secret` (or
-/// hardened-fine@secret) computes gems with a secret that the catalogue draws and keeps; `hardened@new-secret` draws another.
+/// Whoever reads this program's source can edit a copy until it has no gem of a public recipe. `--recipe
+/// hardened-compact@secret` computes gems with a secret that the catalogue draws and keeps; `hardened-compact@new-secret` draws
+/// another.
 #[derive(Args)]
 pub(super) struct ReindexArgs {
     #[command(flatten)]
@@ -61,7 +62,7 @@ enum GemsFrom {
 pub(super) struct DropRecipeArgs {
     #[command(flatten)]
     target: Target,
-    /// The recipe's name, as shown by `lapidary stats`, or hardened@secret for the one of an older secret
+    /// The recipe's name, as shown by `lapidary stats`, or hardened-compact@secret for the one of an older secret
     recipe: RecipeName,
 }
 

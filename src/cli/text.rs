@@ -33,7 +33,7 @@ pub(super) struct TextArgs {
 /// gems, each in a line.
 #[derive(Args)]
 pub(super) struct FoldArgs {
-    /// The recipe: documented, released, hardened, hardened-fine or a signature, such as `tf`
+    /// The recipe: documented, released, hardened, hardened-compact, hardened-fine or a signature, such as `tf`
     #[arg(long, value_name = "RECIPE", default_value = "hardened")]
     recipe: String,
     #[command(flatten)]

@@ -42,8 +42,8 @@ pub(super) fn calls() -> Vec<Call> {
             .named("add_recipe", "Add a recipe: a built-in one, one with a secret, or a signature")
             .about(
                 "Books added from now on get gems of it; a job of the kind `reindex` gives them to the others, and makes it \
-                 the default. `hardened@secret` and `hardened-fine@secret` have the catalogue's secret, which is drawn if it has \
-                 none, `hardened@new-secret` a new one. The body is the lexicon of a signature that weighs words, or empty.",
+                 the default. `hardened-compact@secret` and other hardened recipes so called have the catalogue's secret, which is \
+                 drawn if it has none, `hardened-compact@new-secret` a new one. The body is the lexicon of a signature that weighs words, or empty.",
             )
             .query::<RecipeQuery>()
             .takes([text("text/plain").example(EXAMPLE)])

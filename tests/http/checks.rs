@@ -431,7 +431,7 @@ fn several_recipes_are_named() {
     assert!(
         all[0]
             .as_str()
-            .is_some_and(|name| name.starts_with("hardened@"))
+            .is_some_and(|name| name.starts_with("hardened-compact@"))
     );
     // Gems say by their form which recipe they are of; the form of existing clients is `released` by default.
     for recipe in [Recipe::hardened(), Recipe::released()] {

@@ -68,7 +68,7 @@ fn nothing_lifts_a_ban() {
     let recipes = report["recipes"].as_array().expect("recipes");
     let has_secret = |name: &Value| {
         name.as_str()
-            .is_some_and(|name| name.starts_with("hardened@"))
+            .is_some_and(|name| name.starts_with("hardened-compact@"))
     };
     assert!(recipes.len() == 1 && has_secret(&recipes[0]), "{report}");
     let exact = server.check_text(part);

@@ -261,7 +261,7 @@ fn an_upgrade_is_declined() {
         );
         server.raw(request.as_bytes())
     };
-    for (target, status) in [("/livez", 200), ("/v1/nothing", 404)] {
+    for (target, status) in [("/healthz", 200), ("/v1/nothing", 404)] {
         let answer = ask(target);
         assert_eq!(answer.status, status, "{answer:?}");
         assert!(answer.head.contains("connection: close"), "{answer:?}");

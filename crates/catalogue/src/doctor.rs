@@ -249,17 +249,20 @@ fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
 }
 
 fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Finding> {
-    let (why, better) = match default {
-        default if default.has_boundaries() => (
-            "it misses most disguised copies, which 'hardened' finds",
-            "hardened",
-        ),
-        default if default.is_public_hardened() => (
-            "whoever reads how it works can edit a copy until nothing is found; a recipe with a secret finds it still",
-            default.name().as_str(),
-        ),
+    let why = match default {
+        default if default.has_boundaries() => {
+            "it misses most disguised copies, which 'hardened-compact' finds"
+        }
+        default if default.is_public_hardened() => {
+            "whoever reads how it works can edit a copy until nothing is found; a recipe with a secret finds it still"
+        }
+        default if default.public_name() == Recipe::hardened().name().as_str() => {
+            "it misses paragraphs and short edited pieces, which 'hardened-compact' finds"
+        }
         _ => return None,
     };
+    let better = Recipe::hardened_compact();
+    let better = better.name().as_str();
     let is_there = known.iter().any(|(recipe, coverage)| {
         recipe.secret().is_some() && recipe.public_name() == better && coverage.lacking() == 0
     });

@@ -61,7 +61,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         known.find(is_portable).map(|recipe| recipe.name().clone())
     }
 
-    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened` with a secret.
+    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened-compact` with a secret.
     ///
     /// # Errors
     /// If the catalogue has no gems of that recipe.
@@ -69,8 +69,8 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         chosen(self.all(), asked)
     }
 
-    /// The recipe of this name: one of the catalogue, a built-in one or a signature. `hardened@secret` is `hardened` with the
-    /// catalogue's secret, which is drawn if it has none. `hardened@new-secret` has a new one, or one that no recipe in use has,
+    /// The recipe of this name: one of the catalogue, a built-in one or a signature. `hardened-compact@secret` has the
+    /// catalogue's secret, which is drawn if it has none. `hardened-compact@new-secret` has a new one, or one that no recipe in use has,
     /// because adding that was interrupted. Nothing is added to the catalogue.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
         with_secret(&Recipe::named(public, None)?, &secret)
     }
 
-    /// The name of the recipe to drop. `hardened@secret` is the only ready one so called that is not the default, or else the
+    /// The name of the recipe to drop. `hardened-compact@secret` is the only ready one so called that is not the default, or else the
     /// default.
     pub(super) fn dropped(&self, name: &RecipeName) -> RecipeName {
         let snapshot = self.0.store.snapshot();
@@ -221,7 +221,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
 
 impl CatalogueRecipes<Editor<'_>> {
     /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any that decides, it gets
-    /// `hardened` with a secret of its own, the default, and `hardened` and `released` for gems that clients send. Returns all
+    /// `hardened-compact` with a secret of its own, the default, and `hardened` and `released` for gems that clients send. Returns all
     /// recipes of the catalogue; new texts get gems of each of them.
     ///
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
@@ -271,7 +271,7 @@ impl CatalogueRecipes<Editor<'_>> {
 
     /// Adds the recipes of a new catalogue.
     fn begin(&self) -> Result<Vec<Recipe>, CatalogueError> {
-        let own = with_secret(&Recipe::hardened(), &drawn()?)?;
+        let own = with_secret(&Recipe::hardened_compact(), &drawn()?)?;
         self.0.feeding.alone(|| {
             let known = self.add(std::slice::from_ref(&own))?;
             // Another process may have begun it at the same time, with a secret of its own.

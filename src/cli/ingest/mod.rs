@@ -68,7 +68,7 @@ pub(super) struct IngestArgs {
     #[arg(long)]
     rights: Option<Rights>,
     /// Add this recipe to the catalogue, such as hardened-fine or a signature. Can be given several times; the first becomes the default of
-    /// a new catalogue [default: hardened@secret, hardened and released]. Books are fingerprinted with every recipe of the catalogue
+    /// a new catalogue [default: hardened-compact@secret, hardened and released]. Books are fingerprinted with every recipe of the catalogue
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
     #[command(flatten)]

@@ -144,7 +144,7 @@ pub struct CheckParameters {
 /// The form that existing clients post.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GemsForm {
-    /// Gems, separated by commas: decimal numbers, or 16 hexadecimal digits each with `hardened` and `hardened-fine`.
+    /// Gems, separated by commas: decimal numbers, or 16 hexadecimal digits each with hardened recipes.
     #[schema(
         pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$",
         example = "2054203394,772109542,3170125001"

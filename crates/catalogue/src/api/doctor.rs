@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingCode {
-    /// The default recipe finds fewer edited copies than `hardened@secret`.
+    /// The default recipe finds fewer edited copies than `hardened-compact@secret`.
     WeakDefault,
     /// Some books have no gems of the default recipe.
     MissedBooks,

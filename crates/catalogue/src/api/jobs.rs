@@ -109,7 +109,7 @@ pub enum ReindexInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum RecipeChoice {
-    /// A built-in recipe, one of the catalogue, or one with its secret (`hardened@secret`).
+    /// A built-in recipe, one of the catalogue, or one with its secret (`hardened-compact@secret`).
     Named(String),
     /// Any recipe, by its full definition.
     Defined(Recipe),

@@ -234,7 +234,8 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
                 *choice = RecipeChoice::Defined(recipe);
             }
             RecipeChoice::Defined(recipe) if recipe.secret().is_some() => {
-                let why = "a recipe with a secret is given by its name, such as hardened@secret";
+                let why =
+                    "a recipe with a secret is given by its name, such as hardened-compact@secret";
                 return Err(CatalogueError::BadTask(why.to_owned()));
             }
             RecipeChoice::Defined(_) => {}
