@@ -569,7 +569,8 @@ struct ShownMatches {
     e_value: Option<f64>,
 }
 
-/// A match of few gems is none if more unrelated books than this are expected to have as much in common with the text.
+/// A match of few gems is none if more than so many unrelated books are expected to have as much in common with the text, of those
+/// that decide. The others do not count, so that nobody hides matches of another by adding books.
 const ACCIDENTS: f64 = 0.5;
 
 /// A match that decides only if its library's policy says so.
@@ -626,7 +627,7 @@ impl Answering<'_> {
         })
     }
 
-    /// Leaves out the matches of few gems that are to be expected by accident in an index of this size.
+    /// Leaves out the matches of few gems that are to be expected by accident among so many books.
     fn leave_out_accidents(&self, matches: &mut Vec<Judged>) -> Result<(), StoreError> {
         let mut kept = Vec::with_capacity(matches.len());
         for found in matches.drain(..) {
@@ -643,9 +644,16 @@ impl Answering<'_> {
         if found.identical || !answered.asked.rule.is_few(found.score.common) {
             return Ok(false);
         }
-        let alignment = query.aligned(found.number)?;
-        let e_value = self.expected(found, &alignment);
-        Ok(e_value.is_some_and(|e_value| e_value > ACCIDENTS))
+        let recipe = answered.asked.recipe.name();
+        let Some(fit) = Calibration::built_in().of(recipe) else {
+            return Ok(false);
+        };
+        let (alignment, gems) = query.compared(found.number)?;
+        let looked_up = query.probes().len() as u64;
+        let in_one = fit.e_value(looked_up, gems.len() as u64, alignment.segment_score);
+        let of_recipe = std::slice::from_ref(recipe);
+        let deciding = self.checking.deciding.coverage(of_recipe)?.books;
+        Ok(in_one * deciding as f64 > ACCIDENTS)
     }
 
     /// Finds the matches that are too little by their policies, which only inform.
@@ -1002,20 +1010,14 @@ impl Answering<'_> {
 
     /// How many unrelated books are expected to match as well. Each recipe that was asked could find some. An identical text
     /// is no accident.
-    fn expected(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
+    fn e_value(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
         let (answered, query) = self.of_match(found);
         let fit = Calibration::built_in().of(answered.asked.recipe.name());
         let fit = fit.filter(|_| !found.identical)?;
         let query = query.probes().len() as u64;
         let index = answered.sizes.classes.iter().map(|class| class.gems).sum();
         let in_recipe = fit.e_value(query, index, alignment.segment_score);
-        Some(in_recipe * self.checking.asked.len() as f64)
-    }
-
-    /// That number as it is told.
-    fn e_value(&self, found: &Judged, alignment: &Alignment) -> Option<f64> {
-        let (answered, _) = self.of_match(found);
-        let e_value = self.expected(found, alignment)?;
+        let e_value = in_recipe * self.checking.asked.len() as f64;
         Some(self.checking.told(answered.asked.recipe).e_value(e_value))
     }
 
