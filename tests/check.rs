@@ -9,7 +9,7 @@ use lapidary_catalogue::{
     Recipes, Text, TextGems,
 };
 use lapidary_checking::{InformationalReason, Reason, Relation, RuleChanges, Score, align};
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem, is_misspelled};
 use lapidary_store::{Actor, BookKey, Library, Rights, Validity};
 use proptest::collection::vec;
 use proptest::option;
@@ -578,6 +578,83 @@ fn checked(catalogue: &Catalogue, text: &str, options: &CheckOptions) -> Report 
         .checks()
         .report(&Query::text(text.to_owned()), options)
         .expect("a report")
+}
+
+/// Among many books that decide, a few gems in common are an accident.
+#[test]
+fn a_few_gems_are_an_accident_among_many_books() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let editor = catalogue.by(Actor::Local);
+    let recipes = [Recipe::hardened_compact()];
+    editor.recipes().ensure(&recipes).expect("a recipe");
+    let book = common::prose(1, 60_000);
+    add(
+        &catalogue,
+        0,
+        Rights::Protected,
+        Content::text(book.clone()),
+    );
+    let tale = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/docs/case/the-tell-tale-heart.txt"
+    );
+    let tale = std::fs::read_to_string(tale).expect("a text");
+    let letters = tale.chars().take(3_000).enumerate();
+    // Where letters are wrong, most gems are looked up.
+    let page: String = letters
+        .map(|(at, letter)| {
+            if at % 13 == 0 && letter.is_alphabetic() {
+                'b'
+            } else {
+                letter
+            }
+        })
+        .collect();
+    assert!(is_misspelled(&page));
+    let quoting = |length: usize| format!("{page} {} {page}", &book[100_000..100_000 + length]);
+    let found = |text: &str| {
+        let report = checked(&catalogue, text, &CheckOptions::default());
+        (report.informational, report.reason)
+    };
+    let lengths = (60..600).step_by(10);
+    let text = lengths
+        .map(quoting)
+        .find(|text| found(text).0 > 0)
+        .expect("a quotation");
+    assert_eq!(
+        found(&text),
+        (1, Reason::NoMatch),
+        "who quotes copies nothing"
+    );
+
+    let add_many = |library: &str| {
+        let prepared = (0..5_000).map(|number| {
+            let key = BookKey {
+                library: library.parse().expect("a name"),
+                id: number.to_string().parse().expect("a name"),
+            };
+            let entry = NewEntry::new(
+                key,
+                Rights::Protected,
+                Content::text(format!("The book {number}.")),
+            );
+            editor.books().prepare(entry, &recipes).expect("a book")
+        });
+        editor.books().commit(prepared.collect()).expect("added");
+    };
+    editor
+        .libraries()
+        .set_trust(&"stranger".parse().expect("a name"), false)
+        .expect("distrusted");
+    add_many("stranger");
+    assert_eq!(
+        found(&text),
+        (1, Reason::NoMatch),
+        "who decides nothing hides nothing"
+    );
+    add_many("two");
+    assert_eq!(found(&text), (0, Reason::NoMatch));
 }
 
 /// No answer is `unknown` without a reason.

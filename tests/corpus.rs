@@ -395,6 +395,7 @@ fn quotations_are_covered_as_far_as_they_go() {
     // `hardened` has one gem in 240 characters, so it misses a part of many short passages.
     for (recipe, most_missed) in [
         (Recipe::hardened(), [0.09, 0.07, 0.05, 0.05]),
+        (Recipe::hardened_fine(), [0.05; 4]),
         (Recipe::hardened_compact(), [0.05; 4]),
     ] {
         let folder = Folder::new();
@@ -439,7 +440,7 @@ fn quotations_are_covered_as_far_as_they_go() {
     }
 }
 
-/// With the default recipe, a paragraph of a protected book is protected, and a page that quotes one is not.
+/// A paragraph of a protected book is protected, and a page that quotes one is not.
 #[test]
 fn a_paragraph_is_found_and_a_quotation_informs() {
     let Some(corpus) = corpus() else { return };
@@ -472,8 +473,9 @@ fn a_paragraph_is_found_and_a_quotation_informs() {
     }
     let mut paths = vec![folder.data()];
     paths.extend(books.iter().map(|path| corpus.join(path)));
-    let line = "ingest --library l --rights protected --id path --data {}".to_owned()
-        + &" {}".repeat(books.len());
+    // Without a secret, which would make other figures each time.
+    let line = "ingest --library l --rights protected --recipe hardened-compact --id path --data {}"
+        .to_owned() + &" {}".repeat(books.len());
     run(&line, &paths).expect(0);
     let checked = |texts: &str, status: i32| {
         run(
@@ -492,11 +494,11 @@ fn a_paragraph_is_found_and_a_quotation_informs() {
         "{found} of {} paragraphs of 300 characters",
         of_paragraphs.len()
     );
-    assert!(100 * found >= 98 * of_paragraphs.len());
+    assert!(100 * found >= 99 * of_paragraphs.len());
     let of_pages = checked("pages", 0);
     let informed = of_pages.iter().filter(|report| {
         let found = &report["matches"][0];
-        found["relation"] == "quotations" && !found["informational"].is_null()
+        found["relation"] == "quotations" && found["informational"] == "quoted"
     });
     let informed = informed.count();
     println!("{informed} of {} pages that quote them", of_pages.len());

@@ -395,7 +395,11 @@ fn a_copy_is_no_accident_in_a_million_books() {
             assert!(whole <= 1e-9, "{}: {whole}", recipe.name());
         }
     }
-    for recipe in [Recipe::hardened(), Recipe::hardened_compact()] {
+    for recipe in [
+        Recipe::hardened(),
+        Recipe::hardened_fine(),
+        Recipe::hardened_compact(),
+    ] {
         for characters in [1_000, 2_000, 4_000] {
             let mut e_values = Vec::new();
             for book in &books {
@@ -405,8 +409,8 @@ fn a_copy_is_no_accident_in_a_million_books() {
             let reach = |most: f64| e_values.iter().filter(|found| **found <= most).count();
             let (rare, rarer) = (reach(1e-3), reach(1e-6));
             println!("{} {characters}: {rare}, {rarer} of 45", recipe.name());
-            let is_compact = recipe == Recipe::hardened_compact();
-            assert!(characters < 2_000 || rare == 45 && rarer >= if is_compact { 45 } else { 32 });
+            let least = if recipe == Recipe::hardened() { 32 } else { 45 };
+            assert!(characters < 2_000 || rare == 45 && rarer >= least);
         }
     }
 }

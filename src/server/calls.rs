@@ -1,6 +1,8 @@
 //! Declares a call of the API, once, in the file of its resource: its method, path and role, its handler, and what it
 //! takes and answers.
 
+use std::ops::RangeInclusive;
+
 use actix_web::{FromRequest, Handler, Responder, Route, web};
 use serde_json::{Value, json};
 use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn};
@@ -379,11 +381,17 @@ pub(super) fn form_of_file() -> Body {
 
 /// A form with several files.
 pub(super) fn form_of_files() -> Body {
+    form_of_so_many(1..=MOST_FILES)
+}
+
+/// A form of so many files.
+pub(super) fn form_of_so_many(files: RangeInclusive<usize>) -> Body {
+    let example = vec![TEXT; *files.start()];
     let files = ArrayBuilder::new()
         .items(binary())
-        .min_items(Some(1))
-        .max_items(Some(MOST_FILES));
-    form_of(files, &json!([TEXT]))
+        .min_items(Some(*files.start()))
+        .max_items(Some(*files.end()));
+    form_of(files, &json!(example))
 }
 
 fn form_of(files: impl Into<RefOr<Schema>>, example: &Value) -> Body {

@@ -9,7 +9,7 @@ use utoipa::openapi::path::HttpMethod::Post;
 use super::ServerState;
 use super::access::Needs;
 use super::body::{self, Raw};
-use super::calls::{Call, form_of_files, text};
+use super::calls::{Call, form_of_so_many, text};
 use super::forms::FormPart;
 use super::inside::AsPart;
 use super::language;
@@ -34,7 +34,7 @@ pub(super) fn calls() -> Vec<Call> {
                 "The form has two files. The first is compared with the second as a check would with `hardened`, without the secret of \
                  the catalogue, and word by word. Nothing is kept.",
             )
-            .takes([form_of_files()])
+            .takes([form_of_so_many(2..=2)])
             .answers(200, "The comparison as a page", [text("text/html")]),
     ]
 }

@@ -173,7 +173,8 @@ impl Room {
         self.grow(catalogue.books().memory_to_add(text.as_bytes())?)
     }
 
-    /// Reserves what checking a text needs in addition to the text itself.
+    /// Reserves what checking a text needs in addition to the text itself. Where a text has wrong letters only once it is cleaned, less is
+    /// reserved than it looks up; of these, only as many are held as checks run at a time.
     pub(super) fn grow_to_check(
         &mut self,
         text: &str,

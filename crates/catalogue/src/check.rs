@@ -21,7 +21,9 @@ use super::recipes::{Chosen, reaching_all};
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::metrics::METRICS;
-use lapidary_checking::{Exact, Meets, Score, align, exact, kept, kept_probes, meets, of_both};
+use lapidary_checking::{
+    Exact, Meets, Relation, Score, align, exact, kept, kept_probes, meets, of_both,
+};
 use lapidary_store::{BookKey, BookNo, Record, Rights, Snapshot, StoreError};
 
 /// Compares two texts by their gems and word by word, the first as the query and the second as the book.
@@ -38,6 +40,7 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
         Ok(alignment.clone())
     });
     let relation = match meets {
+        Meets::Quoted => Relation::Quotations,
         Meets::Scattered => alignment.relation_if_scattered(),
         Meets::No | Meets::Yes => alignment.relation,
     };

@@ -251,7 +251,7 @@ impl Checking<'_> {
         library: Option<&Library>,
         answer: impl FnOnce(&Answering<'_>) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
-        let (of_all, aside) = (self.prepared(&self.asked), self.prepared(&self.aside));
+        let (of_all, aside) = (self.prepared(&self.asked)?, self.prepared(&self.aside)?);
         let is_allowed = |book: &Outline| self.allowances.book(book);
         let informs = |book: &Outline| self.deciding.informs(book);
         let is_no_ban = |number, outline: &Outline| {
@@ -281,7 +281,10 @@ impl Checking<'_> {
     }
 
     /// The query in these recipes, without the gems in allow-lists.
-    fn prepared<'q>(&'q self, asked: &'q [InRecipe<'q>]) -> Vec<PreparedQuery<'q>> {
+    fn prepared<'q>(
+        &'q self,
+        asked: &'q [InRecipe<'q>],
+    ) -> Result<Vec<PreparedQuery<'q>>, StoreError> {
         let mut prepared = Vec::with_capacity(asked.len());
         for asked in asked {
             let mut probes = asked.gems.to_vec();
@@ -295,9 +298,19 @@ impl Checking<'_> {
                 },
                 probes,
                 positions: self.positions(asked),
+                deciding: self.deciding_in(asked.recipe.name())?,
             });
         }
-        prepared
+        Ok(prepared)
+    }
+
+    /// How many books with gems of a recipe decide.
+    fn deciding_in(&self, recipe: &RecipeName) -> Result<u64, StoreError> {
+        if self.is_new() {
+            return Ok(0);
+        }
+        let of_recipe = std::slice::from_ref(recipe);
+        Ok(self.deciding.coverage(of_recipe)?.books)
     }
 
     fn question<'q>(
@@ -321,6 +334,7 @@ impl Checking<'_> {
             is_allowed,
             informs,
             informing: self.deciding.informing(),
+            deciding: query.deciding,
         }
     }
 
@@ -424,6 +438,8 @@ struct PreparedQuery<'a> {
     probes: Vec<Probe>,
     /// Where each gem is in the list that was asked about, if there is no text.
     positions: Option<HashMap<Gem, u32>>,
+    /// How many books with gems of the recipe decide.
+    deciding: u64,
 }
 
 /// What the index says to a query in one recipe.
@@ -569,10 +585,6 @@ struct ShownMatches {
     e_value: Option<f64>,
 }
 
-/// A match of few gems is none if more than so many unrelated books are expected to have as much in common with the text, of those
-/// that decide. The others do not count, so that nobody hides matches of another by adding books.
-const ACCIDENTS: f64 = 0.5;
-
 /// A match that decides only if its library's policy says so.
 struct Doubtful {
     /// Its position among the matches.
@@ -618,42 +630,12 @@ impl Answering<'_> {
             disabled,
             left_out,
         } = merged;
-        self.leave_out_accidents(&mut matches)?;
         self.apply_policies(&mut matches)?;
         Ok(AllMatches {
             ranked: rank(matches),
             disabled: disabled.len(),
             uncompared: left_out,
         })
-    }
-
-    /// Leaves out the matches of few gems that are to be expected by accident among so many books.
-    fn leave_out_accidents(&self, matches: &mut Vec<Judged>) -> Result<(), StoreError> {
-        let mut kept = Vec::with_capacity(matches.len());
-        for found in matches.drain(..) {
-            if !self.may_be_accident(&found)? {
-                kept.push(found);
-            }
-        }
-        *matches = kept;
-        Ok(())
-    }
-
-    fn may_be_accident(&self, found: &Judged) -> Result<bool, StoreError> {
-        let (answered, query) = self.of_match(found);
-        if found.identical || !answered.asked.rule.is_few(found.score.common) {
-            return Ok(false);
-        }
-        let recipe = answered.asked.recipe.name();
-        let Some(fit) = Calibration::built_in().of(recipe) else {
-            return Ok(false);
-        };
-        let (alignment, gems) = query.compared(found.number)?;
-        let looked_up = query.probes().len() as u64;
-        let in_one = fit.e_value(looked_up, gems.len() as u64, alignment.segment_score);
-        let of_recipe = std::slice::from_ref(recipe);
-        let deciding = self.checking.deciding.coverage(of_recipe)?.books;
-        Ok(in_one * deciding as f64 > ACCIDENTS)
     }
 
     /// Finds the matches that are too little by their policies, which only inform.
@@ -711,7 +693,8 @@ impl Answering<'_> {
         } = self.ranked()?;
         let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
         let libraries = ranked.libraries();
-        let reworded = ranked.reworded();
+        // Whoever quotes a few sentences is told so, and that there is no match.
+        let others = [informing - ranked.quoted(), ranked.reworded()];
         let ShownMatches {
             matches,
             left_out,
@@ -727,7 +710,7 @@ impl Answering<'_> {
         notes.extend(left_out);
         Ok(Report {
             verdict,
-            reason: self.reason([total, informing, reworded], &common),
+            reason: self.reason(total, others, &common),
             covered,
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.deciding),
@@ -848,9 +831,9 @@ impl Answering<'_> {
 
     /// `matches`: how many there are, how many only inform, and how many of these only `rewriting` found. `common`: for each recipe,
     /// the number of gems that did not count.
-    fn reason(&self, matches: [usize; 3], common: &[u32]) -> Reason {
+    fn reason(&self, deciding: usize, others: [usize; 2], common: &[u32]) -> Reason {
         let answered = self.deciding().iter();
-        let [deciding, informing, reworded] = matches;
+        let [informing, reworded] = others;
         if deciding > 0 {
             Reason::Match
         } else if answered.clone().all(|of| of.is_empty) {
@@ -979,6 +962,8 @@ impl Answering<'_> {
             found.informs
         {
             Some(alignment.relation_if_scattered())
+        } else if found.informs == Some(InformationalReason::Quoted) {
+            Some(Relation::Quotations)
         } else {
             has_places.then_some(alignment.relation)
         };

@@ -352,6 +352,8 @@ impl DuplicateSearch<'_> {
             is_allowed: &|_| false,
             informs: &|_| None,
             informing: Limits::NONE.informing,
+            // What may be an accident is a quotation, and pairs nothing.
+            deciding: 0,
         };
         self.leave_out(number, &mut tally);
         let has_many_more = tally.libraries.iter().any(|library| library.left_out > 0);

@@ -1,7 +1,7 @@
 //! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName, Rule};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -23,8 +23,6 @@ const CLUSTERED: f64 = 1.3;
 const DENSE: f64 = 0.15;
 /// A run with gaps is one passage only if it has at least this many common gems.
 const ENOUGH: usize = 4;
-/// Number of missing gems that do not divide a passage.
-const MISSING: usize = 2;
 /// A passage is the same if so many of so many successive gems are common.
 const PASSAGE: (usize, usize) = (12, 16);
 /// How much a gem that is not common takes from the score of a segment. A copy of which one gem in twenty is left still gets a
@@ -83,19 +81,13 @@ impl Alignment {
         gems.map(|gems| gems.end - gems.start).max().unwrap_or(0)
     }
 
-    /// The number of common gems.
-    fn common(&self) -> u32 {
-        self.spans.iter().map(|span| span.common).sum()
-    }
-
     /// How the texts relate if what they have in common is scattered over both.
     #[must_use]
     pub fn relation_if_scattered(&self) -> Relation {
         let is_same_work = match self.rewording {
             // Words in a row may be a quotation.
             Some(rewording) => rewording.follows_order() || !self.has_passage,
-            // A few gems in a row are a quotation.
-            None => self.is_in_order && (self.drifts || self.common() >= Rule::FEW),
+            None => self.is_in_order,
         };
         if is_same_work {
             Relation::SameWork
@@ -225,11 +217,12 @@ pub fn align(
     let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
     common.sort_unstable_by_key(|gem| gem.query);
     let apart = without_overlaps(&common, query, book);
+    let of_runs = runs.iter().flat_map(|run| run.passages(recipe.gap()));
+    let passages: Vec<&[CommonGem]> = of_runs.collect();
     Alignment {
-        relation: relation(&runs, query.len(), book.len(), recipe),
-        spans: runs
+        relation: relation(&runs, &passages, [query.len(), book.len()], recipe),
+        spans: passages
             .iter()
-            .flat_map(GemRun::passages)
             .map(|common| span(common, query, book))
             .collect(),
         same: same(&common, query),
@@ -247,10 +240,15 @@ pub fn align(
     }
 }
 
-/// How texts of this many gems relate that have these runs in common.
-fn relation(runs: &[GemRun], query: usize, book: usize, recipe: &Recipe) -> Relation {
-    let covered_of_query = covered(runs, |gem| gem.query, query);
-    let covered_of_book = covered(runs, |gem| gem.book, book);
+/// How texts of this many gems relate that have these runs in common, which consist of these passages.
+fn relation(
+    runs: &[GemRun],
+    passages: &[&[CommonGem]],
+    [query, book]: [usize; 2],
+    recipe: &Recipe,
+) -> Relation {
+    let covered_of_query = covered(passages, |gem| gem.query, query);
+    let covered_of_book = covered(passages, |gem| gem.book, book);
     match (covered_of_query >= COVERED, covered_of_book >= COVERED) {
         (true, true) if covered_of_query < ALIKE * covered_of_book => Relation::ContainsBook,
         (true, true) if covered_of_book < ALIKE * covered_of_query => Relation::PartOfBook,
@@ -300,12 +298,11 @@ fn runs_of(
 }
 
 /// The share of a text's gems that are in its part of the passages.
-fn covered(runs: &[GemRun], part: fn(&CommonGem) -> usize, of: usize) -> f64 {
+fn covered(passages: &[&[CommonGem]], part: fn(&CommonGem) -> usize, of: usize) -> f64 {
     if of == 0 {
         return 0.0;
     }
-    let passages = runs.iter().flat_map(GemRun::passages);
-    let gems = passages.map(|common| length(common, part));
+    let gems = passages.iter().map(|common| length(common, part));
     gems.sum::<usize>() as f64 / of as f64
 }
 
@@ -395,11 +392,11 @@ impl GemRun {
         if self.common.len() == 1 { ALONE } else { 1.0 }
     }
 
-    /// The passages that it consists of.
-    fn passages(&self) -> impl Iterator<Item = &[CommonGem]> {
+    /// The passages that it consists of, each without a gap of more missing gems than this.
+    fn passages(&self, gap: usize) -> impl Iterator<Item = &[CommonGem]> {
         let is_one = self.is_one_passage();
         self.common.chunk_by(move |one, next| {
-            is_one || next.query - one.query <= MISSING + 1 && next.book - one.book <= MISSING + 1
+            is_one || next.query - one.query <= gap + 1 && next.book - one.book <= gap + 1
         })
     }
 

@@ -93,6 +93,8 @@ const MOVED: (u32, f64) = (4, 0.2);
 pub enum Meets {
     /// It does not meet the rule.
     No,
+    /// It meets the rule, but by a quotation: what both have in common is too small a [share](Rule::min_share_of_few) of either.
+    Quoted,
     /// It meets the rule, but what both have in common is scattered over them: they are the same work in other words, or
     /// one quotes the other here and there.
     Scattered,
@@ -139,11 +141,10 @@ pub fn meets<E>(
     // A rule without a least share is for texts that share little, and gems of signatures stand for the whole text.
     let may_be_scattered =
         shorter >= LONG && share < SCATTERED && rule.min_share > 0.0 && !recipe.is_signature();
-    let is_scattered = if rule.is_few(score.common) {
-        are_few_scattered(rule, score, &aligned()?)
-    } else {
-        may_be_scattered && (share < LITTLE || !aligned()?.has_passage)
-    };
+    if rule.is_few(score.common) {
+        return Ok(by_few(rule, score, &aligned()?));
+    }
+    let is_scattered = may_be_scattered && (share < LITTLE || !aligned()?.has_passage);
     Ok(if is_scattered {
         Meets::Scattered
     } else {
@@ -151,9 +152,9 @@ pub fn meets<E>(
     })
 }
 
-/// Whether the few gems of a match are too small a [share](Rule::min_share_of_few), or the distances between them drift, and they are
-/// not so many that this proves nothing.
-fn are_few_scattered(rule: &Rule, score: &Score, alignment: &Alignment) -> bool {
+/// Whether a match of few gems is one. They may be too small a [share](Rule::min_share_of_few), or the distances between them drift,
+/// and they are not so many that this proves nothing.
+fn by_few(rule: &Rule, score: &Score, alignment: &Alignment) -> Meets {
     let share = score.share_of_query.max(score.share_of_book);
     let share_of = |gems: u32| share * f64::from(gems) / f64::from(score.common);
     let Alignment {
@@ -164,8 +165,13 @@ fn are_few_scattered(rule: &Rule, score: &Score, alignment: &Alignment) -> bool 
     } = *alignment;
     let (least, least_share) = MOVED;
     let is_moved = apart >= least && share_of(apart) >= least_share;
-    let is_other = drifts && !is_moved && share_of(at_same_distance) < rule.min_share_of_few;
-    is_other || share_of(apart) < rule.min_share_of_few
+    if share_of(apart) < rule.min_share_of_few {
+        Meets::Quoted
+    } else if drifts && !is_moved && share_of(at_same_distance) < rule.min_share_of_few {
+        Meets::Scattered
+    } else {
+        Meets::Yes
+    }
 }
 
 /// Overrides for parts of a rule.
@@ -342,12 +348,14 @@ mod tests {
         );
     }
 
-    /// A query of 400 gems has those of the book's that `common` selects, from another place of the book if `moved`.
+    /// A query of so many gems has those of the book's that `common` selects, from another place of the book if `moved`.
     fn of_long_texts(
         recipe: &Recipe,
+        gems: u32,
         common: impl Fn(u64) -> bool,
         moved: bool,
     ) -> (Meets, Relation) {
+        let all = 0..u64::from(gems);
         let text = |gems: &mut dyn Iterator<Item = u64>| -> Vec<PlacedGem> {
             let placed = gems.map(|gem| PlacedGem {
                 gem: Gem(gem),
@@ -355,13 +363,17 @@ mod tests {
             });
             placed.collect()
         };
-        let book = text(&mut (0..400));
-        let taken = |at: u64| if moved { at * 7 % 400 } else { at };
-        let query = text(&mut (0..400).map(|at| if common(at) { taken(at) } else { at + 1_000 }));
+        let book = text(&mut all.clone());
+        let taken = |at: u64| if moved { at * 7 % all.end } else { at };
+        let other = |at: u64| at + 10_000;
+        let query = all
+            .clone()
+            .map(|at| if common(at) { taken(at) } else { other(at) });
+        let query = text(&mut query.into_iter());
         let alignment = align(&query, &book, recipe, |_| Some(1.0));
-        let common = (0..400).filter(|at| common(*at)).count() as u32;
-        let score = Score::new(common, 400, 400);
-        let met = meets(recipe, &recipe.rule(), &score, 400, || {
+        let common = all.filter(|at| common(*at)).count() as u32;
+        let score = Score::new(common, gems, gems);
+        let met = meets(recipe, &recipe.rule(), &score, gems, || {
             Ok::<_, ()>(alignment.clone())
         });
         (met.expect("no error"), alignment.relation_if_scattered())
@@ -370,7 +382,7 @@ mod tests {
     #[test]
     fn what_is_scattered_over_long_texts_is_no_copy() {
         for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
-            let long = |common: fn(u64) -> bool, moved| of_long_texts(&recipe, common, moved);
+            let long = |common: fn(u64) -> bool, moved| of_long_texts(&recipe, 400, common, moved);
             let every_eighth: fn(u64) -> bool = |at| at % 8 == 0;
             let fewer: fn(u64) -> bool = |at| at % 20 < 2 && at % 40 != 0;
             assert_eq!(long(every_eighth, false).0, Meets::Yes);
@@ -382,8 +394,29 @@ mod tests {
         }
         let exact = Recipe::documented();
         assert_eq!(
-            of_long_texts(&exact, |at| at % 40 == 0, false).0,
+            of_long_texts(&exact, 400, |at| at % 40 == 0, false).0,
             Meets::Yes
+        );
+        let compact = Recipe::hardened_compact();
+        let of_passage = |length: u64| {
+            let (met, _) = of_long_texts(
+                &compact,
+                1_000,
+                |at| (100..100 + length).contains(&at),
+                false,
+            );
+            met
+        };
+        assert_eq!(
+            [9, 10, 15, 16, 29, 30].map(of_passage),
+            [
+                Meets::No,
+                Meets::Quoted,
+                Meets::Quoted,
+                Meets::Scattered,
+                Meets::Scattered,
+                Meets::Yes
+            ]
         );
         let short = Score::new(4, 63, 1_000);
         let scattered = |shorter| {
@@ -461,15 +494,15 @@ mod tests {
             });
             met.expect("no error")
         };
-        let [yes, scattered] = [Meets::Yes, Meets::Scattered];
+        let [yes, quoted] = [Meets::Yes, Meets::Quoted];
         assert_eq!(
             [met(2, 2, 8), met(2, 1, 8), met(2, 2, 17), met(2, 2, 67)],
-            [yes, Meets::No, scattered, Meets::No]
+            [yes, Meets::No, quoted, Meets::No]
         );
-        assert_eq!([met(6, 6, 50), met(6, 5, 50)], [yes, scattered]);
+        assert_eq!([met(6, 6, 50), met(6, 5, 50)], [yes, quoted]);
         assert_eq!(
             [met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)],
-            [yes, scattered, yes]
+            [yes, quoted, yes]
         );
     }
 

@@ -1,14 +1,19 @@
 //! A query that was looked up in one library, and its comparison with the books found there.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
 
 use super::{
-    Alignment, Extent, Listed, Meets, Question, Range, Reader, Score, align, meets, spread, weight,
+    Alignment, Calibration, Extent, Fit, Listed, Meets, Question, Range, Reader, Score, align,
+    meets, spread, weight,
 };
 use lapidary_store::{BookNo, Library, LibraryTally, StoreError, Tally};
+
+/// A match of few gems is none if more than so many books are expected to have as much in common with the text by accident.
+const ACCIDENTS: f64 = 0.5;
 
 /// A query, and the result of its lookup in the posting lists of one library.
 pub struct LookedUp<'a> {
@@ -24,6 +29,8 @@ pub struct LookedUp<'a> {
     books: u64,
     /// Where each gem is in the list that was asked about, if there is no text.
     positions: Option<&'a HashMap<Gem, u32>>,
+    /// Number of books that decide.
+    deciding: u64,
 }
 
 /// A book being compared with the query.
@@ -53,6 +60,7 @@ impl<'a> LookedUp<'a> {
             in_query: HashSet::new(),
             books,
             positions: question.positions,
+            deciding: question.deciding,
         };
         if !recipe.posts_all() {
             let near_common = query.taken_for_common(&probes);
@@ -139,7 +147,28 @@ impl<'a> LookedUp<'a> {
         aligned: impl Fn() -> Result<Alignment, E>,
     ) -> Result<Meets, E> {
         let shorter = kept(&self.probes).min(of_book);
-        meets(self.recipe, rule, score, shorter, aligned)
+        // Few gems are aligned for each of several reasons.
+        let known = RefCell::new(None);
+        let aligned = || {
+            let mut known = known.borrow_mut();
+            match &*known {
+                Some(alignment) => Ok(Alignment::clone(alignment)),
+                None => Ok(known.insert(aligned()?).clone()),
+            }
+        };
+        let met = meets(self.recipe, rule, score, shorter, aligned)?;
+        let is_accident = met != Meets::No
+            && rule.is_few(score.common)
+            && self.may_be_accident(of_book, &aligned()?);
+        Ok(if is_accident { Meets::No } else { met })
+    }
+
+    /// Whether books that decide are to be expected to have as much in common with the query as this one, of so many gems.
+    fn may_be_accident(&self, of_book: u32, alignment: &Alignment) -> bool {
+        let fit = Calibration::built_in().of(self.recipe.name());
+        let looked_up = self.probes.len() as u64;
+        let in_one = |fit: &Fit| fit.e_value(looked_up, of_book.into(), alignment.segment_score);
+        fit.is_some_and(|fit| in_one(fit) * self.deciding as f64 > ACCIDENTS)
     }
 
     /// How much of what a match needs the postings of a book are.

@@ -132,9 +132,13 @@ mod tests {
     fn recut_is_as_cut(text: &str) -> Result<(), TestCaseError> {
         let fine =
             Boundaries::new(["41", "52", "14", "86"].map(|two| two.repeat(2)), 1).expect("good");
-        let hardened = [Recipe::hardened(), Recipe::hardened_compact()];
+        let hardened = vec![
+            Recipe::hardened(),
+            Recipe::hardened_fine(),
+            Recipe::hardened_compact(),
+        ];
         let exact = [Recipe::documented(), Recipe::released()]
-            .map(|base| [base.with_boundaries(fine.clone()), base]);
+            .map(|base| vec![base.with_boundaries(fine.clone()), base]);
         for recipes in exact.into_iter().chain([hardened]) {
             let packed = recipes[0].folded(text, |place| place).expect("a fold");
             for recipe in recipes {

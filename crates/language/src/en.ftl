@@ -149,6 +149,7 @@ on_allow_list = on an allow-list: not part of the verdict
 informs_untrusted = only information: its library is not trusted
 is_disputed = disputed: its text is not known, and a book of another library has this passage too
 informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
+informs_quoted = only information: a quotation, a small share of either
 informs_scattered = only information: too little of it is literally the same
 informs_reworded = only information: found by what it says, not by its wording
 informs_too_little = only information: too little to count, by the policy of the library or the check

@@ -214,6 +214,7 @@ pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
         Some(InformationalReason::UntrustedLibrary) => Some(language.informs_untrusted()),
         Some(InformationalReason::Quarantined) => Some(language.informs_quarantined()),
         Some(InformationalReason::Scattered) => Some(language.informs_scattered()),
+        Some(InformationalReason::Quoted) => Some(language.informs_quoted()),
         Some(InformationalReason::Reworded) => Some(language.informs_reworded()),
         Some(InformationalReason::TooLittle) => Some(language.informs_too_little()),
         None if found.allowed => Some(language.on_allow_list()),

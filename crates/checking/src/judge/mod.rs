@@ -106,6 +106,8 @@ pub enum InformationalReason {
     /// Too little of the text and the book is literally the same. They are the same work in other words, such as two
     /// translations, or one quotes the other here and there.
     Scattered,
+    /// One quotes the other: a few sentences are the same, a small share of either.
+    Quoted,
     /// Only `rewriting` found it: both have content words in common, as the same work in other words has.
     Reworded,
     /// What they share is too little, by the policy of its library or of the check.
@@ -146,8 +148,11 @@ pub struct Judged {
 impl Judged {
     /// Whether it is to be shown as this recipe found it, and not as an earlier one did.
     fn says_more_than(&self, earlier: &Self) -> bool {
-        let decides_now =
-            earlier.informs == Some(InformationalReason::Scattered) && self.informs.is_none();
+        let informed = matches!(
+            earlier.informs,
+            Some(InformationalReason::Scattered | InformationalReason::Quoted)
+        );
+        let decides_now = informed && self.informs.is_none();
         decides_now || (earlier.score.common == 0 && self.score.common > 0)
     }
 
@@ -156,7 +161,11 @@ impl Judged {
     pub fn covers(&self) -> bool {
         let could_decide = matches!(
             self.informs,
-            None | Some(InformationalReason::Scattered | InformationalReason::TooLittle)
+            None | Some(
+                InformationalReason::Scattered
+                    | InformationalReason::Quoted
+                    | InformationalReason::TooLittle
+            )
         );
         could_decide && !self.allowed && self.rights.forbids()
     }
@@ -195,6 +204,7 @@ impl Judgements {
         let informs = match meets {
             _ if identical => informs,
             Meets::No => return,
+            Meets::Quoted => informs.or(Some(InformationalReason::Quoted)),
             Meets::Scattered => informs.or(Some(InformationalReason::Scattered)),
             Meets::Yes => informs,
         };
@@ -499,6 +509,15 @@ impl Ranked {
     #[must_use]
     pub fn informing(&self) -> usize {
         self.matches.len() - self.total()
+    }
+
+    /// The number of these that are quotations.
+    #[must_use]
+    pub fn quoted(&self) -> usize {
+        let informing = self.matches[self.total()..].iter();
+        informing
+            .filter(|found| found.informs == Some(InformationalReason::Quoted))
+            .count()
     }
 
     /// The number of these that only `rewriting` found.

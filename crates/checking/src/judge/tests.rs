@@ -288,6 +288,7 @@ proptest! {
             is_allowed: &|book| allowed.contains(&BookKey { library: book.library.clone(), id: book.id.clone() }),
             informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(InformationalReason::UntrustedLibrary),
             informing: Limits::NONE.informing,
+            deciding: 0,
         };
         let candidates = candidates(&reader, &question).unwrap();
         let look_up = |of_library| LookedUp::new(&reader, &question, of_library).unwrap();
@@ -389,6 +390,7 @@ proptest! {
             is_allowed: &|_| false,
             informs: &|_| None,
             informing: Limits::NONE.informing,
+            deciding: 0,
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> =
@@ -502,6 +504,7 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
         is_allowed: &|_| false,
         informs: &|_| None,
         informing: Limits::NONE.informing,
+        deciding: 0,
     };
     let tally = candidates(&reader, &question).unwrap();
     let looked_up: Vec<_> = tally
@@ -574,6 +577,7 @@ fn a_flood_that_only_informs_changes_nothing() {
             is_allowed: &|_| false,
             informs: &|book| is_flood(book.id.as_str()).then_some(InformationalReason::Quarantined),
             informing: Limits::NONE.informing,
+            deciding: 0,
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> = tally

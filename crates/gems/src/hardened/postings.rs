@@ -9,9 +9,9 @@ const FARTHEST: u64 = 5;
 /// The minimum number of posted gems of a book with enough gems.
 const LEAST: usize = 16;
 
-/// The next posted gem is at most `most_step` gems behind the last one. Among those that may be it, selects the shortest: the fewer letters a gem covers, the more likely a copy has
-/// them all. Among equals, and if no places are known, selects the smallest. A short book also posts its smallest
-/// gems.
+/// The next posted gem is at most `most_step` gems behind the last one. Among those that may be it, selects the
+/// shortest: the fewer letters a gem covers, the more likely a copy has them all. Among equals, and if no places are
+/// known, selects the smallest. A short book also posts its smallest gems.
 ///
 /// Each choice depends on the previous one. Nevertheless, two books with the same passage make the same choices after
 /// some distance into it: sooner or later both happen to choose the same gem.

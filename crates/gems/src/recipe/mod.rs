@@ -326,6 +326,15 @@ impl Recipe {
         }
     }
 
+    /// So many missing gems do not divide a passage: about 480 characters, at least two.
+    #[must_use]
+    pub fn gap(&self) -> usize {
+        match &self.method {
+            Method::Hardened(hardened) => (480 / hardened.characters_per_gem() as usize).max(2),
+            Method::Exact { .. } | Method::Signature(_) | Method::Rewriting => 2,
+        }
+    }
+
     /// A passage with at most this many common gems may be a quotation: about 4,000 characters.
     #[must_use]
     pub fn quotation(&self) -> u32 {
