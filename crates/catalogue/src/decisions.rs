@@ -17,7 +17,7 @@
 mod queue;
 mod told;
 
-pub use self::queue::SoughtChecks;
+pub use self::queue::{CheckQueue, SoughtChecks};
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -413,7 +413,7 @@ impl Decisions<Editor<'_>> {
         turn: Option<&Turn<'_>>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"f", id), filed));
-        changes.extend(self.state_changes(id, entry, is_watched)?);
+        changes.extend(self.0.check_queue().state_changes(id, entry, is_watched)?);
         if let (Some(batch), Some(name)) = (&entry.batch, &entry.name) {
             changes.extend(self.0.batches().changes_of_check(batch, name, id)?);
         }
@@ -448,16 +448,17 @@ impl Decisions<Editor<'_>> {
         if let Some(decision) = self.0.answered_before()? {
             return Ok(decision);
         }
+        let queue = self.0.check_queue();
         let previous_id = match new.ruling {
-            Ruling::Withdrawn => Some(self.holds_again(check, &self.0.actor, by)?),
+            Ruling::Withdrawn => Some(queue.holds_again(check, &self.0.actor, by)?),
             Ruling::Assigned => {
                 let assignee = new.assignee.as_deref();
-                self.may_assign(assignee, (check, &about), &self.0.actor, by)?;
+                queue.may_assign(assignee, (check, &about), &self.0.actor, by)?;
                 None
             }
-            _ => self.last_of(check)?,
+            _ => queue.last_of(check)?,
         };
-        let at = self.time_after(check, about.at)?;
+        let at = queue.time_after(check, about.at)?;
         let id = new_id(at);
         let reason = Some(new.reason.clone()).filter(|reason| !reason.trim().is_empty());
         let kept = StoredDecision {
@@ -471,8 +472,8 @@ impl Decisions<Editor<'_>> {
         };
         let decision = kept.clone().shown(id, None);
         let mut changes = self.0.keep_answer(&decision)?;
-        if self.is_up_to(new.ruling, check, by)? {
-            changes.extend(self.state_changes(id, &kept, false)?);
+        if queue.is_up_to(new.ruling, check, by)? {
+            changes.extend(queue.state_changes(id, &kept, false)?);
         }
         self.write(id, &kept, Some(&filed), changes, Some(&turn), false)?;
         Ok(decision)
@@ -509,11 +510,12 @@ impl Decisions<Editor<'_>> {
         if self.is_because_of(&book.key, check)? {
             return Ok(None);
         }
-        let at = self.time_after(check, about.at)?;
+        let queue = self.0.check_queue();
+        let at = queue.time_after(check, about.at)?;
         let id = new_id(at);
         let kept = about.of_match(at, book);
         let mut changes = rows_of_entry(id, &kept, None)?;
-        changes.extend(self.state_changes(id, &kept, false)?);
+        changes.extend(queue.state_changes(id, &kept, false)?);
         Ok(Some((changes, action_of(id, &kept, false))))
     }
 
@@ -570,7 +572,7 @@ impl Decisions<Editor<'_>> {
         } else {
             None
         };
-        let mut changes = self.state_changes(id, &kept, false)?;
+        let mut changes = self.0.check_queue().state_changes(id, &kept, false)?;
         changes.extend(
             filed
                 .iter()
@@ -591,9 +593,8 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let (id, kept) = self.entry_of(id, by)?;
         let (filed, text) = (self.filed(id)?, self.0.evidence().kept(id, &kept, by)?);
         let watch_expires_at = self.0.watches().until(id)?;
-        let mut shown = [kept.shown(id, filed)];
-        self.add_states(&mut shown)?;
-        let [shown] = shown;
+        let mut shown = kept.shown(id, filed);
+        self.0.check_queue().add_states([&mut shown])?;
         Ok(Decision {
             text,
             watch_expires_at,
@@ -636,7 +637,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             last = Some(id);
             decisions.extend(self.decision_of(id, of_book, by)?);
         }
-        self.add_states(&mut decisions)?;
+        self.0.check_queue().add_states(&mut decisions)?;
         let next_cursor = last
             .filter(|_| is_full || read == MOST_READ)
             .map(|id| id.to_string());
@@ -648,18 +649,13 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 
     /// The filed checks with these ids, without their reports.
     pub(super) fn listed(&self, ids: &[Uuid]) -> Result<Vec<Option<Decision>>, CatalogueError> {
-        let (mut listed, mut found) = (Vec::with_capacity(ids.len()), Vec::new());
+        let mut listed = Vec::with_capacity(ids.len());
         for id in ids {
-            let entry = self.entry(*id)?;
-            listed.push(entry.is_some());
-            found.extend(entry.map(|entry| entry.shown(*id, None)));
+            listed.push(self.entry(*id)?.map(|entry| entry.shown(*id, None)));
         }
-        self.add_states(&mut found)?;
-        let mut found = found.into_iter();
-        Ok(listed
-            .into_iter()
-            .map(|is_there| is_there.then(|| found.next()).flatten())
-            .collect())
+        let checks = listed.iter_mut().flatten();
+        self.0.check_queue().add_states(checks)?;
+        Ok(listed)
     }
 
     /// The decision of this id, if it is about this book and this viewer sees it.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::sharing::Turn;
 use super::{
-    AllowLists, Audit, Batches, Books, Catalogue, CatalogueRecipes, CheckHistory, Checks, Copying,
-    Decisions, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms, Transfer, Watches, Webhooks,
+    AllowLists, Audit, Batches, Books, Catalogue, CatalogueRecipes, CheckHistory, CheckQueue,
+    Checks, Copying, Decisions, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms, Transfer,
+    Watches, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
 use lapidary_work::LeasedWork;
@@ -115,6 +116,8 @@ subjects! {
     books: Books,
     /// How many checks there were.
     check_history: CheckHistory,
+    /// Where its filed checks stand.
+    check_queue: CheckQueue,
     /// Checks against its books.
     checks: Checks,
     /// Copying it to another place.

@@ -95,7 +95,7 @@ pub use check::{Checks, compare, today};
 pub use check_counts::CheckHistory;
 use copy::complete;
 pub use copy::{Copied, Copying};
-pub use decisions::{Case, Decisions, SoughtChecks, SoughtDecisions};
+pub use decisions::{Case, CheckQueue, Decisions, SoughtChecks, SoughtDecisions};
 pub use digest::digests_of;
 pub use doctor::{SOON, diagnose};
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};

@@ -138,10 +138,10 @@ impl Operation for ListDecisions {
         (): (),
         query: DecisionsQuery,
     ) -> Result<DecisionPage, OperationError> {
-        let limit = page_limit(query.limit)?;
+        let (by, limit) = (session.viewer(), page_limit(query.limit)?);
         if let Some(sought) = query.checks()? {
-            let (decisions, by) = (session.decisions(), session.viewer());
-            return Ok(decisions.page_in(&sought, by, query.cursor.as_deref(), limit)?);
+            let (queue, cursor) = (session.check_queue(), query.cursor.as_deref());
+            return Ok(queue.page(&sought, by, cursor, limit)?);
         }
         let book = query.book()?;
         let sought = SoughtDecisions {
@@ -149,10 +149,8 @@ impl Operation for ListDecisions {
             book,
             day: query.day,
         };
-        let cursor = query.cursor.as_deref();
-        Ok(session
-            .decisions()
-            .page(&sought, session.viewer(), cursor, limit)?)
+        let (decisions, cursor) = (session.decisions(), query.cursor.as_deref());
+        Ok(decisions.page(&sought, by, cursor, limit)?)
     }
 }
 

@@ -13,9 +13,7 @@ use std::ops::Deref;
 use jiff::{Timestamp, ToSpan as _};
 use uuid::Uuid;
 
-use super::{
-    Catalogue, CatalogueError, Decisions, MOST_READ, StoredDecision, after, id_of, key, parsed,
-};
+use super::{Catalogue, CatalogueError, MOST_READ, StoredDecision, after, id_of, key, parsed};
 use crate::api::{CheckState, Decision, DecisionPage, Ruling};
 use lapidary_checking::Reason;
 use lapidary_store::{Actor, Field, Library, Rights, RowChange, Table, Term};
@@ -165,7 +163,11 @@ fn standing_of(row: &[u8]) -> Option<CheckStanding> {
     })
 }
 
-impl<C: Deref<Target = Catalogue>> Decisions<C> {
+/// Where the filed checks of a catalogue stand ([`Catalogue::check_queue`]).
+#[derive(Debug, Clone)]
+pub struct CheckQueue<C>(pub(crate) C);
+
+impl<C: Deref<Target = Catalogue>> CheckQueue<C> {
     /// What an entry changes in where its check stands, which may be watched.
     pub(super) fn state_changes(
         &self,
@@ -204,7 +206,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     ) -> Result<CheckStanding, CatalogueError> {
         let entry = parsed(previous)?;
         let is_watched = self.0.watches().until(check)?.is_some();
-        let state = match self.entry(entry)? {
+        let state = match self.0.decisions().entry(entry)? {
             Some(previous) => state_after(&previous, is_watched),
             None => CheckState::Open,
         };
@@ -258,7 +260,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             CheckState::Open | CheckState::Watched | CheckState::Clear => Ok(true),
             CheckState::Appealed => Ok(false),
             CheckState::Decided => {
-                let holds = self.entry(standing.entry)?;
+                let holds = self.0.decisions().entry(standing.entry)?;
                 Ok(holds.is_some_and(|holds| holds.ruling == Ruling::Accepted))
             }
         }
@@ -295,7 +297,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         by: Option<&Actor>,
     ) -> Result<String, CatalogueError> {
         let standing = self.standing(check)?;
-        let holds = standing.map(|standing| self.entry(standing.entry));
+        let holds = standing.map(|standing| self.0.decisions().entry(standing.entry));
         let holds = holds.transpose()?.flatten();
         match holds {
             Some(StoredDecision {
@@ -339,7 +341,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         };
         let key = self.0.keys().named(&name)?;
         match key.filter(|key| !key.has_expired() && key.may_see_checks()) {
-            Some(key) => self.is_seen(entry, key.viewer().as_ref()),
+            Some(key) => self.0.decisions().is_seen(entry, key.viewer().as_ref()),
             None => Ok(false),
         }
     }
@@ -353,7 +355,9 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         by: Option<&Actor>,
     ) -> Result<bool, CatalogueError> {
         match by {
-            Some(by) if ruling != Ruling::Appealed => self.matches_library_of(check, by),
+            Some(by) if ruling != Ruling::Appealed => {
+                self.0.decisions().matches_library_of(check, by)
+            }
             _ => Ok(true),
         }
     }
@@ -369,7 +373,11 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         let standing = self.standing(check)?.map(|standing| standing.last);
         let mut last = filed_at;
         for id in [assigned, standing].into_iter().flatten() {
-            last = self.entry(id)?.map_or(last, |entry| last.max(entry.at));
+            last = self
+                .0
+                .decisions()
+                .entry(id)?
+                .map_or(last, |entry| last.max(entry.at));
         }
         let next = last.saturating_add(1.millisecond()).unwrap_or(last);
         Ok(Timestamp::now().max(next))
@@ -379,7 +387,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
-    pub fn page_in(
+    pub fn page(
         &self,
         sought: &SoughtChecks,
         by: Option<&Actor>,
@@ -401,10 +409,13 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             let Some(flipped) = id_of(&row) else { continue };
             let id = Uuid::from_u128(!flipped.as_u128());
             last = Some(id);
-            let Some(entry) = self.entry(id)? else {
+            let Some(entry) = self.0.decisions().entry(id)? else {
                 continue;
             };
-            if sought.is_met_by(&entry) && self.is_found(sought, id)? && self.is_seen(&entry, by)? {
+            if sought.is_met_by(&entry)
+                && self.is_found(sought, id)?
+                && self.0.decisions().is_seen(&entry, by)?
+            {
                 decisions.push(entry.shown(id, None));
             }
         }
@@ -419,7 +430,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// Whether the conditions hold of a check that other rows answer.
     fn is_found(&self, sought: &SoughtChecks, check: Uuid) -> Result<bool, CatalogueError> {
         if let Some(library) = &sought.library
-            && !self.matches_any_of(check, [library])?
+            && !self.0.decisions().matches_any_of(check, [library])?
         {
             return Ok(false);
         }
@@ -433,14 +444,20 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
 
     /// Who is to decide, after the entry that a row names.
     fn assignee_in(&self, row: Option<&[u8]>) -> Result<Option<String>, CatalogueError> {
-        let entry = row.and_then(id_of).map(|id| self.entry(id)).transpose()?;
+        let entry = row
+            .and_then(id_of)
+            .map(|id| self.0.decisions().entry(id))
+            .transpose()?;
         Ok(entry.flatten().and_then(|entry| entry.assignee))
     }
 
     /// Adds to filed checks where they stand, which book made those that are open again, and who is to decide.
-    pub(super) fn add_states(&self, decisions: &mut [Decision]) -> Result<(), CatalogueError> {
+    pub(super) fn add_states<'d>(
+        &self,
+        decisions: impl IntoIterator<Item = &'d mut Decision>,
+    ) -> Result<(), CatalogueError> {
         let mut checks: Vec<&mut Decision> = decisions
-            .iter_mut()
+            .into_iter()
             .filter(|entry| entry.ruling == Ruling::Checked)
             .collect();
         let ids = checks.iter().map(|entry| parsed(&entry.id));
@@ -469,7 +486,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             return Ok(());
         }
         if standing.state == CheckState::Open {
-            let holds = self.entry(standing.entry)?;
+            let holds = self.0.decisions().entry(standing.entry)?;
             check.matched_later = holds.and_then(|holds| holds.matched_later);
         } else {
             check.decision_id = Some(standing.entry.to_string());
@@ -512,7 +529,7 @@ mod tests {
     /// The ids of the checks in a state.
     fn listed(catalogue: &Catalogue, state: CheckState) -> Vec<String> {
         let sought = SoughtChecks::in_state(state);
-        let page = catalogue.decisions().page_in(&sought, None, None, 10);
+        let page = catalogue.check_queue().page(&sought, None, None, 10);
         let decisions = page.expect("a page").decisions;
         decisions.into_iter().map(|entry| entry.id).collect()
     }

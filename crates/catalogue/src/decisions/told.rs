@@ -15,13 +15,9 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             return Ok(None);
         }
         let by = key.viewer();
-        let Some(shown) = self.decision_of(parsed(id)?, None, by.as_ref())? else {
-            return Ok(None);
-        };
-        let mut shown = [shown];
-        self.add_states(&mut shown)?;
-        let [shown] = shown;
-        Ok(Some(shown))
+        let mut shown = self.decision_of(parsed(id)?, None, by.as_ref())?;
+        self.0.check_queue().add_states(shown.as_mut())?;
+        Ok(shown)
     }
 
     /// A filed check that waited for a decision, if a key may make it, with the libraries of the key that it matched.

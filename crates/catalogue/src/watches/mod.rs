@@ -343,7 +343,7 @@ impl Watches<Editor<'_>> {
         }
         end.changes.push(RowChange::delete(Table::Decisions, row));
         end.changes
-            .extend(self.0.decisions().changes_of_watch_end(id)?);
+            .extend(self.0.check_queue().changes_of_watch_end(id)?);
         end.checks.push(id.to_string());
         self.uncount(b"n".to_vec(), bytes, end)?;
         if let Some(entry) = readable(self.0.decisions().entry(id))? {
