@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::sharing::Turn;
 use super::{
     AllowLists, Audit, Batches, Books, Catalogue, CatalogueRecipes, CheckHistory, CheckQueue,
-    Checks, Copying, Decisions, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms, Transfer,
-    Watches, Webhooks,
+    Checks, Copying, Decisions, DuplicateJobs, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms,
+    Transfer, Watches, Webhooks,
 };
 use lapidary_store::{Actor, Store, StoreError};
 use lapidary_work::LeasedWork;
@@ -124,6 +124,8 @@ subjects! {
     copying: Copying,
     /// Its register of checks and decisions.
     decisions: Decisions,
+    /// What its jobs find of duplicates.
+    duplicate_jobs: DuplicateJobs,
     /// The kept texts of filed checks.
     evidence: Evidence,
     /// Its jobs.

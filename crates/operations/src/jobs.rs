@@ -136,9 +136,8 @@ impl Operation for ListDuplicateGroups {
         JobNumber(id): JobNumber,
         query: PageQuery,
     ) -> Result<DuplicateGroups, OperationError> {
-        Ok(session
-            .jobs()
-            .duplicate_groups(id, query.place()?, query.limit()?)?)
+        let duplicates = session.duplicate_jobs();
+        Ok(duplicates.groups(id, query.place()?, query.limit()?)?)
     }
 }
 
@@ -162,9 +161,8 @@ impl Operation for ListDuplicateOverlaps {
         JobNumber(id): JobNumber,
         query: PageQuery,
     ) -> Result<DuplicateOverlaps, OperationError> {
-        Ok(session
-            .jobs()
-            .duplicate_overlaps(id, query.place()?, query.limit()?)?)
+        let duplicates = session.duplicate_jobs();
+        Ok(duplicates.overlaps(id, query.place()?, query.limit()?)?)
     }
 }
 
@@ -204,7 +202,7 @@ impl Operation for ResolveDuplicates {
             let detail = format!("give from 2 to {MOST_RESOLVED} books");
             return Err(OperationError::refused(ErrorCode::BadJson, detail));
         }
-        match session.jobs().resolve_duplicates(&books, resolution)? {
+        match session.duplicate_jobs().resolve(&books, resolution)? {
             None => Ok(Done),
             Some(missing) => Err(no_such_book(&missing)),
         }

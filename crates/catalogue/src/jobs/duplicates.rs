@@ -5,7 +5,6 @@
 //!
 //! What somebody said of a group is in [`Table::DuplicateGroups`], and holds for the groups of later jobs, too.
 
-use super::Jobs;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
@@ -76,8 +75,13 @@ fn key(job: u32, kind: u8, number: u32) -> Vec<u8> {
     [prefix(job, kind), number.to_be_bytes().to_vec()].concat()
 }
 
-impl<C: Deref<Target = Catalogue>> Jobs<C> {
-    pub(super) fn approve_duplicates(
+/// What jobs find of duplicates in a catalogue ([`Catalogue::duplicate_jobs`]).
+#[derive(Debug, Clone)]
+pub struct DuplicateJobs<C>(pub(crate) C);
+
+impl<C: Deref<Target = Catalogue>> DuplicateJobs<C> {
+    /// Checks whether such a job can be run at all.
+    pub(super) fn approve(
         &self,
         library: Option<&Library>,
         recipe: Option<&RecipeName>,
@@ -97,7 +101,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], and [`CatalogueError::BadTask`] if the job has no groups to show.
-    pub fn duplicate_groups(
+    pub fn groups(
         &self,
         id: u32,
         after: Option<u32>,
@@ -118,7 +122,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], and [`CatalogueError::BadTask`] if the job has none to show.
-    pub fn duplicate_overlaps(
+    pub fn overlaps(
         &self,
         id: u32,
         after: Option<u32>,
@@ -167,7 +171,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         limit: usize,
         count: impl Fn(&Grouped) -> u64,
     ) -> Result<(Vec<Row>, Option<u32>), CatalogueError> {
-        let Some(JobResult::Grouped(found)) = self.get(id)?.result else {
+        let Some(JobResult::Grouped(found)) = self.0.jobs().get(id)?.result else {
             return Err(CatalogueError::BadTask(format!(
                 "job {id} has not found duplicates"
             )));
@@ -247,9 +251,9 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
     }
 }
 
-impl Jobs<Editor<'_>> {
+impl DuplicateJobs<Editor<'_>> {
     /// Says something of the books of a group, or takes it back. Returns one of them that is not there, if any.
-    pub fn resolve_duplicates(
+    pub fn resolve(
         &self,
         books: &[BookKey],
         resolution: Option<DuplicateResolution>,
@@ -284,9 +288,7 @@ impl Jobs<Editor<'_>> {
         self.0.change_setting(change, None)?;
         Ok(None)
     }
-}
 
-impl Jobs<Editor<'_>> {
     /// Forgets rows of an earlier search, or of a batch that was interrupted. Returns how many books are done.
     fn begin_search(
         &self,
@@ -302,7 +304,7 @@ impl Jobs<Editor<'_>> {
         Ok(checkpoint.done.unwrap_or(job.done))
     }
 
-    pub(super) fn find_duplicates(
+    pub(super) fn find(
         &self,
         options: &DuplicateOptions,
         begun: &StoredJob,
@@ -313,7 +315,7 @@ impl Jobs<Editor<'_>> {
         let wanted = DuplicateScope::new(&*self.0.store.snapshot(), options)?;
         let mut batches = GrowingBatches::from(BookNo(checkpoint.book));
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
-            let (snapshot, there) = (self.0.store.snapshot(), self.books_there()?);
+            let (snapshot, there) = (self.0.store.snapshot(), self.0.jobs().books_there()?);
             let Some(books) = batches.read(&*snapshot)? else {
                 break;
             };
@@ -331,15 +333,11 @@ impl Jobs<Editor<'_>> {
             }
             work.step(done, there.max(done))?;
         }
-        self.group_duplicates(job.id, work)
+        self.group(job.id, work)
     }
 
     /// Makes groups of the pairs that were found.
-    fn group_duplicates(
-        &self,
-        job: u32,
-        work: &JobProgress<'_>,
-    ) -> Result<Grouped, CatalogueError> {
+    fn group(&self, job: u32, work: &JobProgress<'_>) -> Result<Grouped, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
         self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| {
             for pair in pairs {
@@ -550,14 +548,11 @@ mod tests {
             .expect("a lease")
             .expect("it is free again");
         let before = other.store.table(Table::Duplicates).expect("rows");
-        let editor = stalled.by(Actor::Local);
+        let duplicates = stalled.by(Actor::Local).duplicate_jobs();
         let ended = [
             work.apply(&[row(GROUPS)]),
-            editor.jobs().forget(&work, b"", None),
-            editor
-                .jobs()
-                .find_duplicates(&options, &job, &work)
-                .map(drop),
+            duplicates.forget(&work, b"", None),
+            duplicates.find(&options, &job, &work).map(drop),
             keep_found(&work, 1, GROUPS, &[1, 2], |one| *one),
         ];
         for ended in ended {
@@ -625,8 +620,8 @@ mod tests {
         let (mut found, mut after) = (0, None);
         loop {
             let page = catalogue
-                .jobs()
-                .duplicate_groups(id, after, 1_000)
+                .duplicate_jobs()
+                .groups(id, after, 1_000)
                 .expect("groups");
             for group in &page.groups {
                 let books: Vec<usize> = group

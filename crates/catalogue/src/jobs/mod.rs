@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use lapidary_gems::Recipe;
 
 pub use self::backups::Backups;
+pub use self::duplicates::DuplicateJobs;
 use self::job::StoredJob;
 use self::reindex::Reindex;
 use super::recipes::asked_with_secret;
@@ -321,7 +322,10 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
             Task::Verify { .. } | Task::Compact {} => Ok(()),
             Task::Duplicates {
                 library, recipe, ..
-            } => self.approve_duplicates(library.as_ref(), recipe.as_ref()),
+            } => {
+                let duplicates = self.0.duplicate_jobs();
+                duplicates.approve(library.as_ref(), recipe.as_ref())
+            }
         }
     }
 
@@ -473,7 +477,8 @@ impl Jobs<Editor<'_>> {
                     since: *since,
                     ..DuplicateOptions::default()
                 };
-                JobResult::Grouped(self.find_duplicates(&options, job, work)?)
+                let duplicates = self.0.duplicate_jobs();
+                JobResult::Grouped(duplicates.find(&options, job, work)?)
             }
         })
     }
