@@ -425,7 +425,10 @@ fn gems_that_stand_alone_count_half() {
     // Posted gems that are too far apart to belong together.
     let mut far: Vec<usize> = Vec::new();
     for at in &posted {
-        if far.last().is_none_or(|last| at - last > recipe.reach()) {
+        if far
+            .last()
+            .is_none_or(|last| at - last > recipe.passages().reach)
+        {
             far.push(*at);
         }
     }

@@ -335,7 +335,7 @@ impl BoundariesArgument {
         let Some(path) = &self.boundaries else {
             return Ok(recipe);
         };
-        if !recipe.has_boundaries() {
+        if recipe.boundaries().is_none() {
             return Err(Failure::Input(format!(
                 "--boundaries: recipe {} does not cut at boundaries",
                 recipe.name()

@@ -250,7 +250,7 @@ fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
 
 fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Finding> {
     let why = match default {
-        default if default.has_boundaries() => {
+        default if default.boundaries().is_some() => {
             "it misses most disguised copies, which 'hardened-compact' finds"
         }
         default if default.is_public_hardened() => {

@@ -1,7 +1,7 @@
 //! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName};
+use lapidary_gems::{Gem, PassageRule, Place, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -102,7 +102,7 @@ impl Alignment {
 pub struct Rewording {
     /// How many times as many common gems are in the same order as of gems in random order. Those of one passage count once.
     pub ordered: f64,
-    /// The most common gems within a [reach](Recipe::reach) of gems of both texts.
+    /// The most common gems within a [reach](PassageRule::reach) of gems of both texts.
     pub nearby: u32,
 }
 
@@ -217,7 +217,8 @@ pub fn align(
     let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
     common.sort_unstable_by_key(|gem| gem.query);
     let apart = without_overlaps(&common, query, book);
-    let of_runs = runs.iter().flat_map(|run| run.passages(recipe.gap()));
+    let PassageRule { reach, gap, .. } = recipe.passages();
+    let of_runs = runs.iter().flat_map(|run| run.passages(gap));
     let passages: Vec<&[CommonGem]> = of_runs.collect();
     Alignment {
         relation: relation(&runs, &passages, [query.len(), book.len()], recipe),
@@ -228,9 +229,7 @@ pub fn align(
         same: same(&common, query),
         has_passage: has_passage(&common),
         is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
-        rewording: recipe
-            .is_rewriting()
-            .then(|| Rewording::of(&common, recipe.reach())),
+        rewording: recipe.is_rewriting().then(|| Rewording::of(&common, reach)),
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
@@ -268,7 +267,7 @@ fn runs_of(
     recipe: &Recipe,
     weight: impl Fn(Gem) -> Option<f64>,
 ) -> Vec<GemRun> {
-    let reach = recipe.reach();
+    let reach = recipe.passages().reach;
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<GemRun> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
@@ -325,7 +324,8 @@ fn firm_sum(runs: &[GemRun], of: fn(&GemRun) -> f64) -> f64 {
 /// Whether at least half of the common gems are in runs as short as quotations.
 fn are_quotations(runs: &[GemRun], recipe: &Recipe) -> bool {
     let sizes = || runs.iter().map(|run| run.common.len());
-    let is_short = |common: &usize| *common <= recipe.quotation() as usize;
+    let quotation = recipe.passages().quotation;
+    let is_short = |common: &usize| *common <= quotation;
     let quoted: usize = sizes().filter(is_short).sum();
     quoted > 0 && 2 * quoted >= sizes().sum()
 }

@@ -133,7 +133,7 @@ pub use hardened::is_misspelled;
 pub use name::{RecipeError, RecipeName};
 pub use packed::PackedFold;
 pub use recipe::Recipe;
-pub use rule::Rule;
+pub use rule::{PassageRule, Rule};
 pub use secret::{NoSecret, Secret};
 pub use signatures::{
     DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords, TextWords, WEIGHED,

@@ -29,6 +29,19 @@ pub struct Rule {
     pub min_support: f64,
 }
 
+/// Which common gems of two texts belong to the same passage. Each recipe has its own rule: `Recipe::passages`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassageRule {
+    /// In both texts, at most this many gems lie from one common gem to the next: with an exact recipe about 16,000
+    /// characters, with `hardened` 6,000. That is enough to bridge gems lost to small edits, and too little to join two
+    /// chapters.
+    pub reach: usize,
+    /// So many missing gems do not divide a passage: about 480 characters, at least two.
+    pub gap: usize,
+    /// A passage with at most this many common gems may be a quotation: about 4,000 characters.
+    pub quotation: usize,
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_nothing(least: &f64) -> bool {
     *least <= 0.0

@@ -150,6 +150,14 @@ impl Hardened {
         }
     }
 
+    /// See [`PassageRule::reach`](crate::PassageRule::reach).
+    pub(super) fn reach(&self) -> usize {
+        match self.density {
+            Density::Coarse | Density::Compact => 24,
+            Density::Fine => 8,
+        }
+    }
+
     /// See [`Recipe::most_unposted`](crate::Recipe::most_unposted). About half of the gems have a posting, and one of any three that
     /// follow one another; or two thirds, and one of any two; or all.
     pub(super) fn most_unposted(&self) -> u32 {

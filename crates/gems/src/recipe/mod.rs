@@ -20,7 +20,7 @@ use super::hardened::{Density, Hardened};
 use super::name::{RecipeError, RecipeName, excerpt};
 use super::packed::PackedFold;
 use super::rewriting;
-use super::rule::Rule;
+use super::rule::{PassageRule, Rule};
 use super::secret::Secret;
 use super::signatures::{Lexicon, Signature, SignatureError, TextWords};
 
@@ -218,12 +218,6 @@ impl Recipe {
             .chain([Self::documented_second()])
     }
 
-    /// Whether this recipe cuts a text at boundary sequences.
-    #[must_use]
-    pub fn has_boundaries(&self) -> bool {
-        matches!(self.method, Method::Exact { .. })
-    }
-
     /// The sequences that this recipe cuts a text at, if it does.
     #[must_use]
     pub fn boundaries(&self) -> Option<&Boundaries> {
@@ -233,8 +227,8 @@ impl Recipe {
         }
     }
 
-    /// This recipe with other boundaries and the matching name. Returned unchanged if it [has no
-    /// boundaries](Self::has_boundaries).
+    /// This recipe with other boundaries and the matching name. Returned unchanged if it has no
+    /// [boundaries](Self::boundaries).
     #[must_use]
     pub fn with_boundaries(&self, boundaries: Boundaries) -> Self {
         match self.method {
@@ -314,31 +308,20 @@ impl Recipe {
         }
     }
 
-    /// Two common gems belong to the same passage if, in both texts, at most this many gems lie from one to the next: with
-    /// an exact recipe about 16,000 characters, with `hardened` 6,000. That is enough to bridge gems lost to small edits,
-    /// and too little to join two chapters.
+    /// Which common gems of two texts belong to the same passage.
     #[must_use]
-    pub fn reach(&self) -> usize {
-        match &self.method {
-            Method::Hardened(hardened) if hardened.density() != Density::Fine => 24,
-            Method::Exact { .. } | Method::Hardened(_) | Method::Signature(_) => 8,
-            Method::Rewriting => rewriting::REACH,
+    pub fn passages(&self) -> PassageRule {
+        let characters = self.characters_per_gem() as usize;
+        let (reach, gap) = match &self.method {
+            Method::Exact { .. } | Method::Signature(_) => (8, 2),
+            Method::Hardened(hardened) => (hardened.reach(), (480 / characters).max(2)),
+            Method::Rewriting => (rewriting::REACH, 2),
+        };
+        PassageRule {
+            reach,
+            gap,
+            quotation: (4_000 / characters).max(1),
         }
-    }
-
-    /// So many missing gems do not divide a passage: about 480 characters, at least two.
-    #[must_use]
-    pub fn gap(&self) -> usize {
-        match &self.method {
-            Method::Hardened(hardened) => (480 / hardened.characters_per_gem() as usize).max(2),
-            Method::Exact { .. } | Method::Signature(_) | Method::Rewriting => 2,
-        }
-    }
-
-    /// A passage with at most this many common gems may be a quotation: about 4,000 characters.
-    #[must_use]
-    pub fn quotation(&self) -> u32 {
-        (4_000 / self.characters_per_gem()).max(1)
     }
 
     /// The rule for when a text and a book match by gems of this recipe.
