@@ -3,13 +3,13 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::sharing::Turn;
+use super::sharing::{SETTINGS, Turn};
 use super::{
-    AllowLists, Audit, Batches, Books, Catalogue, CatalogueRecipes, CheckHistory, CheckQueue,
-    Checks, Copying, Decisions, DuplicateJobs, Evidence, Jobs, Keys, Libraries, ReportLinks, Terms,
-    Transfer, Watches, Webhooks,
+    AllowLists, Audit, Batches, Books, Catalogue, CatalogueError, CatalogueRecipes, CheckHistory,
+    CheckQueue, Checks, Copying, Decisions, DuplicateJobs, Evidence, Jobs, Keys, Libraries,
+    ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
-use lapidary_store::{Actor, Store, StoreError};
+use lapidary_store::{Action, Actor, RowChange, Store, StoreError, Table, tag_of};
 use lapidary_work::LeasedWork;
 
 /// Changes a catalogue on behalf of an actor, whom the audit log names. Read with the methods of [`Catalogue`].
@@ -44,8 +44,8 @@ pub struct Editor<'c> {
     pub(super) actor: Actor,
     /// The key on whose authority it works, if that is not the actor's.
     pub(super) principal: Option<String>,
-    /// The terms of the request that it works for, if there are any.
-    pub(super) terms: Option<Arc<Terms>>,
+    /// The terms of the request that it works for.
+    pub(super) terms: Arc<Terms>,
 }
 
 impl Editor<'_> {
@@ -71,6 +71,12 @@ impl Editor<'_> {
         }
     }
 
+    /// The same editor, whose changes are made on these terms.
+    #[must_use]
+    pub fn on(self, terms: Arc<Terms>) -> Self {
+        Self { terms, ..self }
+    }
+
     /// On whose behalf changes are made.
     #[must_use]
     pub fn actor(&self) -> &Actor {
@@ -84,6 +90,69 @@ impl Editor<'_> {
             Actor::Key(name) => Some(name),
             Actor::Local | Actor::Anonymous => None,
         }
+    }
+
+    /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
+    /// step.
+    pub fn change_setting(
+        &self,
+        setting: RowChange,
+        along: Option<RowChange>,
+    ) -> Result<bool, CatalogueError> {
+        self.change_setting_if(setting, along, |_| Ok(()))
+    }
+
+    /// Like [`Self::change_setting`], if `permits` its value before, which nobody changes in between.
+    ///
+    /// # Errors
+    /// Those of `permits`.
+    pub fn change_setting_if<E: From<CatalogueError>>(
+        &self,
+        setting: RowChange,
+        along: Option<RowChange>,
+        permits: impl FnOnce(Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        let before = self.row(setting.table, &setting.key)?;
+        permits(before.as_deref())?;
+        let tag = before.as_deref().map(tag_of);
+        self.terms.expect(tag.as_deref())?;
+        let (was_there, removed) = (before.is_some(), setting.value.is_none());
+        if was_there || !removed {
+            let name = String::from_utf8_lossy(&setting.key).into_owned();
+            let action = Action::Setting {
+                kind: setting.table.as_str().to_owned(),
+                name,
+                removed,
+            };
+            let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
+            turn.apply(&self.actor, &changes, &[action])
+                .map_err(CatalogueError::from)?;
+            if let Some(written) = &changes[0].value {
+                self.terms.wrote(|| tag_of(written));
+            }
+        }
+        Ok(was_there)
+    }
+
+    /// Writes rows that record the progress of some work, in one step ([`Store::apply`](lapidary_store::Store::apply)).
+    pub fn apply_rows(&self, changes: &[RowChange]) -> Result<(), CatalogueError> {
+        Ok(self.store.apply(&self.actor, changes, &[])?)
+    }
+
+    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
+    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
+    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        if keep != self.keeps_folds()? {
+            let change = if keep {
+                RowChange::put(Table::Folds, "", "")
+            } else {
+                RowChange::delete(Table::Folds, "")
+            };
+            turn.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;
+        }
+        Ok(())
     }
 }
 

@@ -588,8 +588,8 @@ impl Keys<Editor<'_>> {
 
     /// Makes sure that the newest secret of a key is the one that a change is for.
     fn expects_newest(&self, kept: &KeysById, name: &str) -> Result<(), CatalogueError> {
-        self.0
-            .expects(|| newest(kept, name).map(|kept| version_of(&kept.key)))
+        let version = newest(kept, name).map(|kept| version_of(&kept.key));
+        self.0.terms.expect(version.as_deref())
     }
 
     /// Makes a key, whose name has been in use `since` then, in the same step as changes of other `keys` and statements about
@@ -653,7 +653,7 @@ impl Keys<Editor<'_>> {
         self.change(changes, |changes| {
             turn.apply(&self.0.actor, changes, &actions)
         })?;
-        self.0.wrote(|| version_of(&made.key));
+        self.0.terms.wrote(|| version_of(&made.key));
         Ok(made)
     }
 }

@@ -264,7 +264,7 @@ impl Catalogue {
             store: Arc::clone(&self.store),
             actor,
             principal: None,
-            terms: None,
+            terms: Arc::default(),
         }
     }
 

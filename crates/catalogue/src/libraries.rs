@@ -317,7 +317,7 @@ impl Libraries<Editor<'_>> {
     /// Makes sure that what was said of a library is the version that the request is for.
     fn expects_version(&self, library: &Library) -> Result<(), CatalogueError> {
         let version = self.version(library)?;
-        self.0.expects(|| Some(version))
+        self.0.terms.expect(Some(&version))
     }
 
     /// Writes what is said of a library.
@@ -327,7 +327,7 @@ impl Libraries<Editor<'_>> {
         self.forget();
         done?;
         if let Some(version) = version {
-            self.0.wrote(|| version);
+            self.0.terms.wrote(|| version);
         }
         Ok(())
     }

@@ -163,7 +163,7 @@ fn damaged() -> CatalogueError {
 impl Editor<'_> {
     /// The request, if it takes effect once.
     pub(super) fn once(&self) -> Option<&OnceRequest> {
-        self.terms.as_ref()?.once.as_ref()
+        self.terms.once.as_ref()
     }
 
     /// What the request was answered before, if it was made before. In a turn, this is also what another server answered that

@@ -7,9 +7,8 @@ use std::sync::{MutexGuard, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::sharing::SETTINGS;
-use super::{Catalogue, CatalogueError, Editor};
-use lapidary_store::{Action, Row, RowChange, Table, tag_of};
+use super::{Catalogue, CatalogueError};
+use lapidary_store::{Row, RowChange, Table};
 
 /// Writes a row.
 ///
@@ -79,69 +78,5 @@ impl Catalogue {
     /// Whether folds of added books are kept.
     pub(super) fn keeps_folds(&self) -> Result<bool, CatalogueError> {
         Ok(!self.store.table(Table::Folds)?.is_empty())
-    }
-}
-
-impl Editor<'_> {
-    /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
-    /// step.
-    pub fn change_setting(
-        &self,
-        setting: RowChange,
-        along: Option<RowChange>,
-    ) -> Result<bool, CatalogueError> {
-        self.change_setting_if(setting, along, |_| Ok(()))
-    }
-
-    /// Like [`Self::change_setting`], if `permits` its value before, which nobody changes in between.
-    ///
-    /// # Errors
-    /// Those of `permits`.
-    pub fn change_setting_if<E: From<CatalogueError>>(
-        &self,
-        setting: RowChange,
-        along: Option<RowChange>,
-        permits: impl FnOnce(Option<&[u8]>) -> Result<(), E>,
-    ) -> Result<bool, E> {
-        let turn = self.turn(&self.changing_settings, SETTINGS)?;
-        let before = self.row(setting.table, &setting.key)?;
-        permits(before.as_deref())?;
-        self.expects(|| before.as_deref().map(tag_of))?;
-        let (was_there, removed) = (before.is_some(), setting.value.is_none());
-        if was_there || !removed {
-            let name = String::from_utf8_lossy(&setting.key).into_owned();
-            let action = Action::Setting {
-                kind: setting.table.as_str().to_owned(),
-                name,
-                removed,
-            };
-            let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
-            turn.apply(&self.actor, &changes, &[action])
-                .map_err(CatalogueError::from)?;
-            if let Some(written) = &changes[0].value {
-                self.wrote(|| tag_of(written));
-            }
-        }
-        Ok(was_there)
-    }
-
-    /// Writes rows that record the progress of some work, in one step ([`Store::apply`](lapidary_store::Store::apply)).
-    pub fn apply_rows(&self, changes: &[RowChange]) -> Result<(), CatalogueError> {
-        Ok(self.store.apply(&self.actor, changes, &[])?)
-    }
-
-    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
-    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
-    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
-        let turn = self.turn(&self.changing_settings, SETTINGS)?;
-        if keep != self.keeps_folds()? {
-            let change = if keep {
-                RowChange::put(Table::Folds, "", "")
-            } else {
-                RowChange::delete(Table::Folds, "")
-            };
-            turn.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;
-        }
-        Ok(())
     }
 }

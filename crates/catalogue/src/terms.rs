@@ -1,9 +1,9 @@
 //! What a request asks of its change besides the change: that it is made to the version which the client knows, and that it is
 //! made once.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use super::{CatalogueError, Editor, OnceRequest};
+use super::{CatalogueError, OnceRequest};
 use lapidary_store::Condition;
 
 /// On what terms a change of a small record is made.
@@ -48,32 +48,13 @@ impl Terms {
     pub fn written(&self) -> Option<&str> {
         self.written.get().map(String::as_str)
     }
-}
 
-impl Editor<'_> {
-    /// The same editor, whose changes are made on these terms.
-    #[must_use]
-    pub fn on(self, terms: Arc<Terms>) -> Self {
-        Self {
-            terms: Some(terms),
-            ..self
-        }
-    }
-
-    /// Makes sure that a change is for the present version, while nobody else makes one. `tag` is called only if there are terms.
+    /// Makes sure that a change is for the present version, while nobody else makes one.
     ///
     /// # Errors
     /// [`CatalogueError::OtherVersion`].
-    pub(super) fn expects(
-        &self,
-        tag: impl FnOnce() -> Option<String>,
-    ) -> Result<(), CatalogueError> {
-        let Some(terms) = &self.terms else {
-            return Ok(());
-        };
-        let tag = tag();
-        let tag = tag.as_deref();
-        if terms.condition.finds_tag(tag) && !terms.condition.excludes_tag(tag) {
+    pub(super) fn expect(&self, tag: Option<&str>) -> Result<(), CatalogueError> {
+        if self.condition.finds_tag(tag) && !self.condition.excludes_tag(tag) {
             return Ok(());
         }
         Err(CatalogueError::OtherVersion {
@@ -81,11 +62,8 @@ impl Editor<'_> {
         })
     }
 
-    /// Notes which version was written.
+    /// Notes which version was written. Of several records, the first is that of the request.
     pub(super) fn wrote(&self, tag: impl FnOnce() -> String) {
-        if let Some(terms) = &self.terms {
-            // Of several records, the first is that of the request.
-            terms.written.get_or_init(tag);
-        }
+        self.written.get_or_init(tag);
     }
 }
