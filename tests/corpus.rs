@@ -767,7 +767,7 @@ impl Collector {
         });
         for added in catalogue
             .by(Actor::Local)
-            .books()
+            .ingest()
             .add_some(others.collect())
         {
             added.expect("a book of others");
@@ -795,7 +795,7 @@ impl Collector {
         let added = self
             .catalogue
             .by(Actor::Key("collector".to_owned()))
-            .books()
+            .ingest()
             .add_some(entries);
         let waiting = added
             .into_iter()

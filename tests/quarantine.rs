@@ -271,7 +271,7 @@ fn many_editions_of_one_work_hide_no_others() {
     for added in market
         .catalogue
         .by(Actor::Local)
-        .books()
+        .ingest()
         .add_some(editions.collect())
     {
         added.expect("added");

@@ -234,7 +234,7 @@ impl DuplicatesArgs {
         bar.set_length(found.len() as u64);
         let read = ReadFiles::default();
         let mut is_incomplete = !refused.is_empty();
-        catalogue.by(Actor::Local).books().add_all(
+        catalogue.by(Actor::Local).ingest().add_all(
             found.into_iter().enumerate().collect(),
             &recipes,
             |(number, file): (usize, InputFile)| {

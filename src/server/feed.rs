@@ -281,7 +281,7 @@ impl Feed {
                 Err(problem) => refusals.push(Some(problem)),
             }
         }
-        let mut added = catalogue.books().add_some(entries).into_iter();
+        let mut added = catalogue.ingest().add_some(entries).into_iter();
         let fates = refusals.into_iter().map(|refusal| match refusal {
             Some(problem) => Err(problem),
             None => match added.next() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::sharing::{SETTINGS, Turn};
 use super::{
     AllowLists, Audit, Batches, Books, Catalogue, CatalogueError, CatalogueRecipes, CheckHistory,
-    CheckQueue, Checks, Copying, Decisions, DuplicateJobs, Evidence, Jobs, Keys, Libraries,
+    CheckQueue, Checks, Copying, Decisions, DuplicateJobs, Evidence, Ingest, Jobs, Keys, Libraries,
     ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
 use lapidary_store::{Action, Actor, RowChange, Store, StoreError, Table, tag_of};
@@ -197,6 +197,8 @@ subjects! {
     duplicate_jobs: DuplicateJobs,
     /// The kept texts of filed checks.
     evidence: Evidence,
+    /// Adding many books to it.
+    ingest: Ingest,
     /// Its jobs.
     jobs: Jobs,
     /// Its keys.

@@ -28,14 +28,19 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Number of fingerprinted books that may wait for the writer.
 const WAITING: usize = 128;
 
-impl Books<Editor<'_>> {
+/// Adding many books to a catalogue ([`Editor::ingest`]).
+#[derive(Debug, Clone)]
+pub struct Ingest<C>(pub(super) C);
+
+impl Ingest<Editor<'_>> {
     /// Adds books and returns the result for each, in order. The books without a gate are written together. If that fails
     /// they are written one by one, so that one failing book does not affect the others.
     #[must_use]
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
+        let books = self.0.books();
         if self.0.recipes().ensure(&[]).is_err() {
             // Each returns its own error.
-            return entries.into_iter().map(|entry| self.add(entry)).collect();
+            return entries.into_iter().map(|entry| books.add(entry)).collect();
         }
         let _feed = self.0.feeding.shared();
         let recipes = self.0.recipes().all();
@@ -52,7 +57,7 @@ impl Books<Editor<'_>> {
                 .drain(..distinct)
                 .collect::<Vec<_>>()
                 .into_par_iter()
-                .map(|entry| self.prepare(entry, &recipes))
+                .map(|entry| books.prepare(entry, &recipes))
                 .collect();
             let together = prepared
                 .iter()
@@ -60,13 +65,13 @@ impl Books<Editor<'_>> {
                 .filter(|prepared| !prepared.is_gated())
                 .cloned()
                 .collect();
-            let written = self.commit(together).is_ok();
+            let written = books.commit(together).is_ok();
             added.extend(prepared.into_iter().map(|prepared| {
                 let prepared = prepared?;
                 if written && !prepared.is_gated() {
                     Ok(prepared.added())
                 } else {
-                    self.land(prepared)
+                    books.land(prepared)
                 }
             }));
         }
@@ -86,12 +91,12 @@ impl Books<Editor<'_>> {
         load: impl Fn(J) -> Vec<(N, Result<NewEntry, E>)> + Sync,
         landed: impl FnMut(N, Result<Added, E>) + Send,
     ) -> Result<(), CatalogueError> {
-        let _feed = self.0.feeding.shared();
+        let (_feed, books) = (self.0.feeding.shared(), self.0.books());
         let (sender, receiver) = sync_channel(WAITING);
         let failed = AtomicBool::new(false);
         thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let written = self.write_all(&receiver, landed);
+                let written = write_all(&books, &receiver, landed);
                 failed.store(written.is_err(), Ordering::Relaxed);
                 // Releases threads that wait for a place in the queue.
                 drop(receiver);
@@ -105,7 +110,7 @@ impl Books<Editor<'_>> {
                 }
                 for (name, loaded) in load(job) {
                     let prepared = match loaded {
-                        Ok(entry) => match self.prepare(entry, recipes) {
+                        Ok(entry) => match books.prepare(entry, recipes) {
                             Err(error) if !error.code().kind().is_input() => return Err(error),
                             prepared => prepared.map_err(E::from),
                         },
@@ -122,49 +127,50 @@ impl Books<Editor<'_>> {
             written.and(loaded)
         })
     }
+}
 
-    fn write_all<J, E: From<CatalogueError>>(
-        &self,
-        receiver: &Receiver<(J, Result<Prepared, E>)>,
-        mut landed: impl FnMut(J, Result<Added, E>),
-    ) -> Result<(), CatalogueError> {
-        while let Ok(first) = receiver.recv() {
-            let (mut books, mut gated) = (Vec::new(), Vec::new());
-            let mut jobs: Vec<(J, Result<Added, E>)> = Vec::new();
-            let mut text = 0;
-            let until = Instant::now() + GATHERING;
-            let others = iter::from_fn(|| received(receiver, until));
-            for (job, prepared) in iter::once(first).chain(others) {
-                text += prepared
-                    .as_ref()
-                    .map_or(0, |prepared| prepared.record().bytes);
-                let added = prepared.map(|prepared| {
-                    let added = prepared.added();
-                    if prepared.is_gated() {
-                        gated.push((jobs.len(), prepared));
-                    } else {
-                        books.push(prepared);
-                    }
-                    added
-                });
-                jobs.push((job, added));
-                if jobs.len() == BATCH || text >= BATCH_TEXT {
-                    break;
+/// Writes what comes from the other threads.
+fn write_all<J, E: From<CatalogueError>>(
+    books: &Books<Editor<'_>>,
+    receiver: &Receiver<(J, Result<Prepared, E>)>,
+    mut landed: impl FnMut(J, Result<Added, E>),
+) -> Result<(), CatalogueError> {
+    while let Ok(first) = receiver.recv() {
+        let (mut free, mut gated) = (Vec::new(), Vec::new());
+        let mut jobs: Vec<(J, Result<Added, E>)> = Vec::new();
+        let mut text = 0;
+        let until = Instant::now() + GATHERING;
+        let others = iter::from_fn(|| received(receiver, until));
+        for (job, prepared) in iter::once(first).chain(others) {
+            text += prepared
+                .as_ref()
+                .map_or(0, |prepared| prepared.record().bytes);
+            let added = prepared.map(|prepared| {
+                let added = prepared.added();
+                if prepared.is_gated() {
+                    gated.push((jobs.len(), prepared));
+                } else {
+                    free.push(prepared);
                 }
-            }
-            self.commit(books)?;
-            for (at, prepared) in gated {
-                jobs[at].1 = match self.land(prepared) {
-                    Err(error) if !error.code().kind().is_input() => return Err(error),
-                    landed => landed.map_err(E::from),
-                };
-            }
-            for (job, added) in jobs {
-                landed(job, added);
+                added
+            });
+            jobs.push((job, added));
+            if jobs.len() == BATCH || text >= BATCH_TEXT {
+                break;
             }
         }
-        Ok(())
+        books.commit(free)?;
+        for (at, prepared) in gated {
+            jobs[at].1 = match books.land(prepared) {
+                Err(error) if !error.code().kind().is_input() => return Err(error),
+                landed => landed.map_err(E::from),
+            };
+        }
+        for (job, added) in jobs {
+            landed(job, added);
+        }
     }
+    Ok(())
 }
 
 /// What comes from the other threads until then.

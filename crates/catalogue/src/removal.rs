@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Books, Catalogue, CatalogueError, Editor};
+use super::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{
     Actor, BookState, Condition, Found, Record, Search, StoreError, Term, Versions,
 };
@@ -24,7 +24,7 @@ pub fn delete_removed_books(catalogue: &Arc<Catalogue>) {
     catalogue.runner.beside(move || {
         loop {
             let editor = deleting.by(Actor::Local);
-            if let Err(error) = editor.books().delete_removed(Timestamp::now()) {
+            if let Err(error) = delete_removed(&editor, Timestamp::now()) {
                 tracing::warn!("removed books are not deleted: {error}");
             }
             if !deleting.runner.sleep(LOOK) {
@@ -34,41 +34,40 @@ pub fn delete_removed_books(catalogue: &Arc<Catalogue>) {
     });
 }
 
-impl Books<Editor<'_>> {
-    /// Deletes the books whose time to be restored is over at `now`.
-    fn delete_removed(&self, now: Timestamp) -> Result<(), CatalogueError> {
-        let terms = BTreeSet::from([Term::state(BookState::Removed)]);
-        let mut from = None;
-        loop {
-            let snapshot = self.0.store.snapshot();
-            let Found { books, next } = snapshot.search(&Search {
-                terms: &terms,
-                libraries: None,
-                from: from.as_ref(),
-                limit: AT_ONCE,
-            })?;
-            for record in snapshot.fetch(&books)?.into_iter().flatten() {
-                if is_over(&record, now) {
-                    self.delete(&record)?;
-                }
+/// Deletes the books whose time to be restored is over at `now`.
+fn delete_removed(editor: &Editor<'_>, now: Timestamp) -> Result<(), CatalogueError> {
+    let terms = BTreeSet::from([Term::state(BookState::Removed)]);
+    let mut from = None;
+    loop {
+        let snapshot = editor.store.snapshot();
+        let Found { books, next } = snapshot.search(&Search {
+            terms: &terms,
+            libraries: None,
+            from: from.as_ref(),
+            limit: AT_ONCE,
+        })?;
+        for record in snapshot.fetch(&books)?.into_iter().flatten() {
+            if is_over(&record, now) {
+                delete(editor, &record)?;
             }
-            from = next;
-            if from.is_none() || self.0.runner.is_stopping() {
-                return Ok(());
-            }
+        }
+        from = next;
+        if from.is_none() || editor.runner.is_stopping() {
+            return Ok(());
         }
     }
+}
 
-    /// Deletes a book, unless it was changed meanwhile.
-    fn delete(&self, record: &Record) -> Result<(), CatalogueError> {
-        let condition = Condition {
-            among: Some(Versions::Tagged(vec![record.tag()])),
-            ..Condition::default()
-        };
-        match self.remove_if(std::slice::from_ref(&record.key), &condition) {
-            Err(CatalogueError::Store(StoreError::OtherVersion { .. })) => Ok(()),
-            removed => removed.map(drop),
-        }
+/// Deletes a book, unless it was changed meanwhile.
+fn delete(editor: &Editor<'_>, record: &Record) -> Result<(), CatalogueError> {
+    let condition = Condition {
+        among: Some(Versions::Tagged(vec![record.tag()])),
+        ..Condition::default()
+    };
+    let removed = (editor.books()).remove_if(std::slice::from_ref(&record.key), &condition);
+    match removed {
+        Err(CatalogueError::Store(StoreError::OtherVersion { .. })) => Ok(()),
+        removed => removed.map(drop),
     }
 }
 
@@ -120,7 +119,7 @@ mod tests {
         add(&keys[2]);
         let late = |hours| Timestamp::now() + REMOVED_FOR + SignedDuration::from_hours(hours);
         for (now, left) in [(late(-1), 4), (late(1), 3)] {
-            books.delete_removed(now).expect("a store");
+            delete_removed(&editor, now).expect("a store");
             let found = keys.each_ref().map(|key| books.get(key).expect("a store"));
             let disabled = found.iter().flatten().filter(|book| book.is_disabled());
             assert_eq!(disabled.count(), left - 3);

@@ -174,7 +174,7 @@ impl BookChanges<'_, '_> {
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         let editor = self.0.source.editor_of_definer(&self.0.editor);
-        let mut added = editor.books().add_some(entries).into_iter();
+        let mut added = editor.ingest().add_some(entries).into_iter();
         for (book, ids) in ids_of_files {
             let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
             self.settle(book, kept, refused, rows)?;

@@ -38,7 +38,7 @@ impl BookIndex {
         added: impl Fn() + Sync,
     ) -> Result<(), EvaluateError> {
         let mut refused = None;
-        self.catalogue.by(Actor::Local).books().add_all(
+        self.catalogue.by(Actor::Local).ingest().add_all(
             books,
             recipes,
             |book| vec![((), text(book).and_then(|text| self.entry(book, text)))],

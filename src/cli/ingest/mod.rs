@@ -355,7 +355,7 @@ impl IngestArgs {
             }
             Sink::Folder { catalogue, all, .. } => {
                 let mut shown = Ok(());
-                catalogue.by(Actor::Local).books().add_all(
+                catalogue.by(Actor::Local).ingest().add_all(
                     jobs,
                     all,
                     |(name, job)| {

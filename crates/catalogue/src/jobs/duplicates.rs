@@ -501,7 +501,7 @@ mod tests {
             let text = format!("text number {}", book % (BOOKS / 2));
             Ok::<_, CatalogueError>(NewEntry::new(key, Rights::Free, Content::text(text)))
         };
-        let added = catalogue.by(Actor::Local).books().add_all(
+        let added = catalogue.by(Actor::Local).ingest().add_all(
             (0..BOOKS).collect(),
             &recipes,
             |book| vec![((), entry(book))],
