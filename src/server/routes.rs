@@ -16,34 +16,9 @@ use super::{
     batch, books, checks, compare, export, feed, filed, health, import, index, me, metrics,
     openapi, outside, problem, recipes, recut, shared, site, tables, texts,
 };
-use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList, ShowAllowList};
-use lapidary_operations::audit::ShowAudit;
-use lapidary_operations::batches::{ListBatches, MakeBatch, ShowBatch};
-use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
-use lapidary_operations::find::FindBooks;
-use lapidary_operations::jobs::{
-    CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ResolveDuplicates, ShowJob,
-    StartJob,
-};
-use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey, ShowKey};
-use lapidary_operations::libraries::{
-    ListBooks, ListLibraries, SetPolicy, ShowPolicy, ShowTrust, TrustLibrary,
-};
-use lapidary_operations::links::{
-    DeleteReportLink, ListReportLinks, MakeReportLink, ShowReportLink,
-};
-use lapidary_operations::sources::{
-    ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
-    RunSource, ShowSource, TestSource,
-};
-use lapidary_operations::status::{
-    Diagnose, ListRecipes, ShowCheckStatistics, ShowHistory, ShowRecipe, ShowStats,
-};
-use lapidary_operations::webhooks::{
-    DeleteKeyWebhook, DeleteOwnWebhook, DeleteWebhook, ListKeyWebhooks, ListWebhooks,
-    PutOwnWebhook, PutWebhook, ReplayOwnWebhook, ReplayWebhook, ShowOwnWebhook, ShowWebhook,
-    TestOwnWebhook, TestWebhook,
-};
+use lapidary_operations::Operation;
+use lapidary_operations::sources::TestSource;
+use lapidary_operations::webhooks::{TestOwnWebhook, TestWebhook};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -51,6 +26,13 @@ pub(super) struct Section {
     pub(super) tag: &'static str,
     pub(super) about: &'static str,
     pub(super) calls: Vec<Call>,
+}
+
+/// Calls of declared operations, of a module.
+macro_rules! calls {
+    ($module:ident: $($Operation:ident),+) => {
+        vec![$(Call::of::<lapidary_operations::$module::$Operation>()),+]
+    };
 }
 
 /// All calls.
@@ -62,7 +44,7 @@ pub(super) fn all() -> [Section; 9] {
             [
                 checks::calls(),
                 batch::calls(),
-                of_batches(),
+                calls![batches: ListBatches, MakeBatch, ShowBatch],
                 compare::calls(),
             ],
         ),
@@ -70,7 +52,10 @@ pub(super) fn all() -> [Section; 9] {
             "books",
             "The books in the catalogue",
             [
-                of_libraries(),
+                calls![libraries:
+                    ListLibraries, ListBooks, ShowTrust, TrustLibrary, ShowPolicy, SetPolicy
+                ],
+                calls![find: FindBooks],
                 feed::calls(),
                 tables::calls(),
                 books::calls(),
@@ -80,147 +65,80 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "decisions",
             "Filed checks, and what was decided about them",
-            [of_decisions(), filed::calls(), shared::calls()],
+            [
+                calls![decisions: ListDecisions, Decide, ShowDecision, DeleteEvidence],
+                calls![links: ListReportLinks, MakeReportLink, ShowReportLink, DeleteReportLink],
+                filed::calls(),
+                shared::calls(),
+            ],
         ),
         section(
             "allow-lists",
             "Content that never blocks publication",
-            [of_allow_lists()],
+            [calls![allow: ListAllowLists, ShowAllowList, PutAllowList, DeleteAllowList]],
         ),
-        section("sources", "Where books are fetched from", [of_sources()]),
+        section(
+            "sources",
+            "Where books are fetched from",
+            [
+                calls![sources: ListSources, ShowSource, PutSource, ChangeSource, DeleteSource, RunSource],
+                test_call::<TestSource>(),
+                calls![sources: ListSourceRuns, ListSourceErrors],
+            ],
+        ),
         section(
             "webhooks",
             "Notifications about what libraries and keys wait for",
-            [of_webhooks()],
+            [
+                calls![webhooks: ListWebhooks, ShowWebhook, PutWebhook, DeleteWebhook, ReplayWebhook],
+                test_call::<TestWebhook>(),
+                calls![webhooks: ShowOwnWebhook, PutOwnWebhook, DeleteOwnWebhook, ReplayOwnWebhook],
+                test_call::<TestOwnWebhook>(),
+                calls![webhooks: ListKeyWebhooks, DeleteKeyWebhook],
+            ],
         ),
         section(
             "jobs",
             "Long-running operations",
-            [of_jobs(), recut::calls()],
-        ),
-        section("keys", "API keys", [of_keys()]),
-        section(
-            "server",
-            "Server status and administration",
             [
-                index::calls(),
-                me::calls(),
-                vec![Call::of::<ShowAudit>()],
-                export::calls(),
-                import::calls(),
-                vec![
-                    Call::of::<ShowStats>(),
-                    Call::of::<ListRecipes>(),
-                    Call::of::<ShowRecipe>(),
+                calls![jobs:
+                    ListJobs, StartJob, ShowJob, CancelJob, ListDuplicateGroups,
+                    ListDuplicateOverlaps, ResolveDuplicates
                 ],
-                recipes::calls(),
-                vec![
-                    Call::of::<ShowHistory>(),
-                    Call::of::<ShowCheckStatistics>(),
-                    Call::of::<Diagnose>(),
-                ],
-                health::calls(),
-                metrics::calls(),
-                openapi::calls(),
+                recut::calls(),
             ],
         ),
+        section(
+            "keys",
+            "API keys",
+            [calls![keys: ListKeys, MakeKey, ShowKey, RotateKey, RevokeKey]],
+        ),
+        of_server(),
     ]
 }
 
-fn of_batches() -> Vec<Call> {
-    vec![
-        Call::of::<ListBatches>(),
-        Call::of::<MakeBatch>(),
-        Call::of::<ShowBatch>(),
-    ]
+fn of_server() -> Section {
+    section(
+        "server",
+        "Server status and administration",
+        [
+            index::calls(),
+            me::calls(),
+            calls![audit: ShowAudit],
+            export::calls(),
+            import::calls(),
+            calls![status: ShowStats, ListRecipes, ShowRecipe],
+            recipes::calls(),
+            calls![status: ShowHistory, ShowCheckStatistics, Diagnose],
+            health::calls(),
+            metrics::calls(),
+            openapi::calls(),
+        ],
+    )
 }
 
-fn of_libraries() -> Vec<Call> {
-    vec![
-        Call::of::<ListLibraries>(),
-        Call::of::<ListBooks>(),
-        Call::of::<ShowTrust>(),
-        Call::of::<TrustLibrary>(),
-        Call::of::<ShowPolicy>(),
-        Call::of::<SetPolicy>(),
-        Call::of::<FindBooks>(),
-    ]
-}
-
-fn of_decisions() -> Vec<Call> {
-    vec![
-        Call::of::<ListDecisions>(),
-        Call::of::<Decide>(),
-        Call::of::<ShowDecision>(),
-        Call::of::<DeleteEvidence>(),
-        Call::of::<ListReportLinks>(),
-        Call::of::<MakeReportLink>(),
-        Call::of::<ShowReportLink>(),
-        Call::of::<DeleteReportLink>(),
-    ]
-}
-
-fn of_allow_lists() -> Vec<Call> {
-    vec![
-        Call::of::<ListAllowLists>(),
-        Call::of::<ShowAllowList>(),
-        Call::of::<PutAllowList>(),
-        Call::of::<DeleteAllowList>(),
-    ]
-}
-
-fn of_sources() -> Vec<Call> {
-    vec![
-        Call::of::<ListSources>(),
-        Call::of::<ShowSource>(),
-        Call::of::<PutSource>(),
-        Call::of::<ChangeSource>(),
-        Call::of::<DeleteSource>(),
-        Call::of::<RunSource>(),
-        Call::handled::<TestSource, _, _>(outside::test::<TestSource>),
-        Call::of::<ListSourceRuns>(),
-        Call::of::<ListSourceErrors>(),
-    ]
-}
-
-fn of_webhooks() -> Vec<Call> {
-    vec![
-        Call::of::<ListWebhooks>(),
-        Call::of::<ShowWebhook>(),
-        Call::of::<PutWebhook>(),
-        Call::of::<DeleteWebhook>(),
-        Call::of::<ReplayWebhook>(),
-        Call::handled::<TestWebhook, _, _>(outside::test::<TestWebhook>),
-        Call::of::<ShowOwnWebhook>(),
-        Call::of::<PutOwnWebhook>(),
-        Call::of::<DeleteOwnWebhook>(),
-        Call::of::<ReplayOwnWebhook>(),
-        Call::handled::<TestOwnWebhook, _, _>(outside::test::<TestOwnWebhook>),
-        Call::of::<ListKeyWebhooks>(),
-        Call::of::<DeleteKeyWebhook>(),
-    ]
-}
-
-fn of_jobs() -> Vec<Call> {
-    vec![
-        Call::of::<ListJobs>(),
-        Call::of::<StartJob>(),
-        Call::of::<ShowJob>(),
-        Call::of::<CancelJob>(),
-        Call::of::<ListDuplicateGroups>(),
-        Call::of::<ListDuplicateOverlaps>(),
-        Call::of::<ResolveDuplicates>(),
-    ]
-}
-
-fn of_keys() -> Vec<Call> {
-    vec![
-        Call::of::<ListKeys>(),
-        Call::of::<MakeKey>(),
-        Call::of::<ShowKey>(),
-        Call::of::<RotateKey>(),
-        Call::of::<RevokeKey>(),
-    ]
+fn test_call<O: Operation<Input = ()>>() -> Vec<Call> {
+    vec![Call::handled::<O, _, _>(outside::test::<O>)]
 }
 
 fn section<const N: usize>(
