@@ -9,6 +9,7 @@ use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
 use lapidary_gems::{Gem, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::gem_list::distinct;
 use super::settings::put;
@@ -26,15 +27,14 @@ pub enum Allowable {
 }
 
 /// An allow-list, as stored.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 struct StoredAllowList {
     name: BookId,
     #[serde(flatten)]
     allowed: KeptContent,
     /// The digest of the book's content when it was allowed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     since: Timestamp,
 }

@@ -15,6 +15,7 @@ use std::ops::Deref;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use uuid::Uuid;
 
 use super::decisions::{id_of, key, parsed, read};
@@ -69,12 +70,11 @@ impl StoredBatch {
 }
 
 /// A file of a batch, as stored.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 struct StoredFile {
     name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     check: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     problem: Option<StoredProblem>,
 }
 

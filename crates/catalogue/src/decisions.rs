@@ -26,6 +26,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use uuid::Uuid;
 
 use super::add::StoredBook;
@@ -91,6 +92,7 @@ impl SoughtDecisions {
 }
 
 /// An entry, as stored.
+#[skip_serializing_none]
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredDecision {
     pub(super) at: Timestamp,
@@ -99,28 +101,18 @@ pub(super) struct StoredDecision {
     check: String,
     digest: String,
     verdict: Rights,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict_reason: Option<Reason>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     case: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// For `matched`: the book.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     matched_later: Option<LaterMatch>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     covered: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     best_match: Option<BestMatch>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     batch: Option<String>,
     /// For `assigned`: to whom.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     assignee: Option<String>,
     /// The entry that held before, or holds again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     previous_id: Option<String>,
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -32,6 +33,7 @@ const NAME_BYTES: usize = 100;
 const HAS_HAD_KEYS: &str = "has-had-keys";
 
 /// A key as stored.
+#[skip_serializing_none]
 #[derive(Clone, Serialize, Deserialize)]
 struct StoredKey {
     key: Arc<Key>,
@@ -40,12 +42,11 @@ struct StoredKey {
     digest: [u8; 32],
     /// Last recorded usage.
     #[serde(default)]
+    #[serialize_always]
     used: Option<Usage>,
     /// When a key of this name was added, if it was rotated since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
     /// What makes it the key of a person, who signs in without a secret.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     membership: Option<Membership>,
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::settings::put;
 use super::sharing::{SETTINGS, Turn};
@@ -26,11 +27,10 @@ use lapidary_store::{
 const UNSTATED: &str = "0";
 
 /// What an administrator said of a library, as stored.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Statement {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     trusted: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     policy: Option<Policy>,
     since: Timestamp,
 }

@@ -42,19 +42,15 @@ described! {
     #[serde(deny_unknown_fields)]
     pub struct TableRow {
         /// The name of the book's file.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub file: Option<String>,
         /// The library's own id; without one, it is the name of the file without its extension.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub id: Option<BookId>,
         /// The library.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub library: Option<Library>,
         /// The rights in the book.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub rights: Option<Rights>,
         /// The days on which its rights are in effect.
-        #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "object::optional")]
         pub validity: Option<Validity>,
     }
 }

@@ -30,23 +30,21 @@ const DESCRIPTION_BYTES: usize = 8_000;
 #[macro_export]
 macro_rules! described {
     ($(#[$attribute:meta])* $visibility:vis struct $name:ident { $($own:tt)* }) => {
+        #[serde_with::skip_serializing_none]
         $(#[$attribute])*
         $visibility struct $name {
             $($own)*
             /// The title, if known.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub title: Option<String>,
             /// The authors, in title page order.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub authors: Vec<String>,
             /// The language as a BCP 47 tag, if known. In a file, it may be written in another way.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub language: Option<String>,
             /// ISBNs and other identifiers, as given or as found in the file.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub identifiers: Vec<String>,
             /// When it was first published, if known: `1886`, `1886-05` or `1886-05-31`.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub published: Option<$crate::description::PartialDate>,
         }
 

@@ -2,6 +2,7 @@
 
 use lapidary_gems::Place;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::{Heading, headings_in};
@@ -10,18 +11,16 @@ use crate::{Heading, headings_in};
 const PARAGRAPHS: usize = 1 << 16;
 
 /// A position in a text.
+#[skip_serializing_none]
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Position {
     /// How much of the text is before it, from 0 to 100.
     pub percent: f64,
     /// The heading that it comes after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chapter: Option<String>,
     /// The page, counted from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
     /// The paragraph of the chapter, or of the text if it has no chapters, counted from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paragraph: Option<u32>,
 }
 

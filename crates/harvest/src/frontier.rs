@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::links::KeptLinks;
 use super::walk::NumberWalk;
@@ -92,13 +93,13 @@ pub(super) struct QueueTotals {
 }
 
 /// A run.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RunRecord {
     /// Its number, counted from 1.
     pub(super) number: u64,
     pub(super) begun: Timestamp,
     /// Missing while it runs, or if it was stopped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended: Option<Timestamp>,
     #[serde(flatten)]
     pub(super) tally: Tally,
@@ -109,7 +110,6 @@ pub(super) struct RunRecord {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) left_out: BTreeMap<SourceLimit, u64>,
     /// Why it could not go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
 }
 

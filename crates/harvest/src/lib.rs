@@ -60,6 +60,7 @@ pub use web::fetch;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use thiserror::Error;
 
 use lapidary_catalogue::CatalogueError;
@@ -72,6 +73,7 @@ use lapidary_store::{BadName, StoreError};
 pub type Quotas = Arc<dyn Fn(&str, usize) -> Result<bool, CatalogueError> + Send + Sync>;
 
 /// Something that a page lists.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its URL, or its path.
@@ -83,19 +85,15 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub book: bool,
     /// The id that the source gives it. By default its address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What the source says of it.
     #[serde(default)]
     pub description: Description,
     /// Changes when the content does, if the source says so: a date, a size.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// What is special about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
     /// Why it cannot be used, if so: it is counted, and not fetched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<Unusable>,
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::{Record, Rights};
@@ -45,6 +46,7 @@ impl Actor {
 }
 
 /// What was changed.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
@@ -142,7 +144,6 @@ pub enum Action {
         /// The id of the check.
         check: String,
         /// The id of the link that was followed, if it was read by that.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         link: Option<String>,
     },
     /// The kept text of a filed check has expired, and was deleted.
@@ -183,7 +184,6 @@ pub enum Action {
         /// The number of the run.
         run: u64,
         /// Why it cannot go on; none if it ended.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
         /// Whether only administrators see the source.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

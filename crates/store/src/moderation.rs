@@ -5,6 +5,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::Rights;
@@ -13,32 +14,24 @@ use super::Rights;
 pub const NOTE_BYTES: usize = 4_000;
 
 /// A book's standing. Usually a book counts, without date limits or a note.
+#[skip_serializing_none]
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Standing {
     /// When the book was disabled. A disabled book is kept, but checks do not count it.
-    #[serde(
-        alias = "disabled_since",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(alias = "disabled_since")]
     pub disabled_at: Option<Timestamp>,
     /// Who disabled it. Unknown of books that older versions disabled; it then counts as an administrator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_by: Option<SetBy>,
     /// When the book was removed. It is disabled, and deleted 30 days later unless it is restored before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Timestamp>,
     /// The reason, or anything else the library wants to remember.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
     /// The days on which its rights are in effect, if limited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
     /// If the book looks like a collage of other people's books: since when, and whether it was confirmed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Quarantine>,
     /// When the rights, their days, the note, the disabled state or the quarantine were last amended.
-    #[serde(alias = "amended", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "amended")]
     pub amended_at: Option<Timestamp>,
 }
 
@@ -154,6 +147,7 @@ pub fn bans(rights: Rights, validity: Option<&Validity>) -> bool {
 }
 
 /// Why a book waits, or waited, until an administrator confirms it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Quarantine {
     /// When its content was added.
@@ -162,11 +156,12 @@ pub struct Quarantine {
     /// The number of works of other libraries that it shared passages with.
     pub works: u32,
     /// When an administrator confirmed it.
-    #[serde(alias = "confirmed", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "confirmed")]
     pub confirmed_at: Option<Timestamp>,
 }
 
 /// A note on a book.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Note {
     /// The text.
@@ -175,7 +170,7 @@ pub struct Note {
     #[serde(alias = "since")]
     pub created_at: Timestamp,
     /// Who wrote it. Unknown of notes that older versions wrote; it then counts as an administrator.
-    #[serde(alias = "by", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "by")]
     pub created_by: Option<SetBy>,
 }
 
@@ -190,14 +185,13 @@ pub enum SetBy {
 }
 
 /// The days on which a book's rights are in effect, in UTC, and the rights on all other days.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Validity {
     /// The first day; if missing, there is no start date.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Date>,
     /// The last day; if missing, there is no end date.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
     /// The rights on all other days. Default: `unknown`.
     #[serde(default = "unknown")]

@@ -18,6 +18,7 @@ use lapidary_common::description::Description;
 #[macro_export]
 macro_rules! record {
     ($(#[$attribute:meta])* pub struct $name:ident { $(#[$gems:meta])* gems }) => {
+        #[serde_with::skip_serializing_none]
         $(#[$attribute])*
         pub struct $name {
             /// Library and id.
@@ -32,12 +33,10 @@ macro_rules! record {
             /// used SHA-256 keep that digest until their content changes.
             pub digest: String,
             /// BLAKE3 of the text after stripping print artifacts, if that differs.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub clean_digest: Option<String>,
             /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
             pub bytes: u64,
             /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
             pub clean: Option<bool>,
             /// Whether its text is kept.
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -49,7 +48,7 @@ macro_rules! record {
             #[serde(alias = "changed")]
             pub changed_at: Timestamp,
             /// When its content was fetched, if a source has it.
-            #[serde(alias = "fetched", default, skip_serializing_if = "Option::is_none")]
+            #[serde(alias = "fetched")]
             pub fetched_at: Option<Timestamp>,
             /// Whether and when the book counts, and any note on it.
             #[serde(default, skip_serializing_if = "Standing::is_usual")]

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::{Decision, Problem};
@@ -34,15 +35,14 @@ pub struct Batch {
 }
 
 /// A file of a batch.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BatchFile {
     /// Its name.
     pub name: String,
     /// The filed check, once it was checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Decision>,
     /// Why it could not be checked the last time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 

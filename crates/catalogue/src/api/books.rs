@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use lapidary_gems::{RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::checks::is_zero;
@@ -31,13 +32,11 @@ described! {
         /// The rights in the book.
         pub rights: Rights,
         /// The period in which its rights apply; by default always.
-        #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+        #[serde(default, deserialize_with = "object::optional")]
         pub validity: Option<Validity>,
         /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is only stored with `keep_text`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub text: Option<String>,
         /// Whether to remove print artifacts from the text; the default depends on the recipe.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub clean: Option<bool>,
         /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The answer repeats it.
         #[schema(max_items = 12)]
@@ -45,10 +44,8 @@ described! {
         pub hidden: Vec<HiddenCount>,
         /// Its gems, instead of a text.
         #[schema(max_items = 100_000)]
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub gems: Option<Vec<WrittenGem>>,
         /// The recipe of `gems`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub recipe: Option<String>,
         /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -60,7 +57,6 @@ described! {
         /// For a line of a stream: refuse the book if the verdict of its check is this, or stricter. In a request for one
         /// book, it is in the query.
         #[schema(ignore)]
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub unless: Option<Unless>,
         /// With `unless`: books of the same library that do not count, by id; `same-library` for all of them.
         #[schema(ignore)]
@@ -68,7 +64,6 @@ described! {
         pub except: Vec<String>,
         /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
         #[schema(ignore)]
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         pub id: Option<String>,
     }
 }
@@ -119,50 +114,34 @@ impl From<Record> for lapidary_store::Record {
 }
 
 /// The changes to make. Fields that are left out keep their value.
+#[skip_serializing_none]
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Amendment {
     /// Whether the book is disabled. A disabled book is kept, but checks do not count it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
     /// `true` removes the book: checks no longer count it, and it is deleted after 30 days. `false` restores it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removed: Option<bool>,
     /// The new note; empty to remove the note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 4000)]
     pub note: Option<String>,
     /// `true` ends the book's quarantine. Only for administrators.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
     /// The new rights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Rights>,
     /// The days on which its rights are in effect; `{}` for all days.
-    #[serde(
-        default,
-        deserialize_with = "object::optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "object::optional")]
     pub validity: Option<Validity>,
     /// The new title; empty to remove it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The new list of authors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authors: Option<Vec<String>>,
     /// The new language; empty to remove it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// The new list of ISBNs and other identifiers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identifiers: Option<Vec<String>>,
     /// The new date of publication; `null` to remove it.
-    #[serde(
-        default,
-        with = "serde_with::rust::double_option",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, with = "serde_with::rust::double_option")]
     #[schema(value_type = Option<PartialDate>)]
     pub published: Option<Option<PartialDate>>,
 }
@@ -206,6 +185,7 @@ impl AddOutcome {
 }
 
 /// The result of adding a book.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Added {
     /// What was done.
@@ -213,55 +193,44 @@ pub struct Added {
     /// The book's record.
     pub book: Record,
     /// Words of its file that no reader sees, if there are any. They were left out of its text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenText>,
     /// Why the book decides only in what keys of its library are told, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restriction: Option<Restriction>,
     /// How many books the check of its gate could compare it with, if not all: those of other libraries that are known only by
     /// gems of another recipe. Books of libraries that only inform are not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Number of books with gems of the text that the check of its gate did not compare with it, because there were too many of
     /// their library.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncompared: usize,
     /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless: Option<Unless>,
 }
 
 /// A line of the response.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FeedAnswer {
     /// The line of the request that this answers, or the number of the file in a form, starting at 1.
     pub line: u64,
     /// The name of the file, if it came with a form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The book's id, if it could be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The outcome for this book.
     pub outcome: FeedOutcome,
     /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book. Those of a
     /// recipe with a secret are estimated from the length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gems: Option<u32>,
     /// Words of its file that no reader sees, if there are any. They were left out of its text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenText>,
     /// Why the book decides only in what keys of its library are told, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restriction: Option<Restriction>,
     /// How many books the check of its gate could compare it with, if not all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless: Option<Unless>,
     /// Why the book was refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 
@@ -280,15 +249,14 @@ pub enum FeedOutcome {
 }
 
 /// What became of a row of a table, or what would become of it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ImportAnswer {
     /// The line of the table, or in a feed the number of the record, starting at 1; 0 for a file that no row is for.
     pub line: u64,
     /// The book's id, if it could be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The file of the book, if it came with the table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The outcome.
     pub outcome: RowOutcome,
@@ -296,10 +264,8 @@ pub struct ImportAnswer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FieldChange>,
     /// What the row says, unless it was refused: as a line of JSON Lines, it is the same row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row: Option<TableRow>,
     /// Why the row was refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }
 
@@ -351,6 +317,7 @@ pub struct FoundBooks {
 }
 
 /// A library.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LibraryListing {
     /// The library.
@@ -360,7 +327,6 @@ pub struct LibraryListing {
     #[serde(default = "yes")]
     pub trusted: bool,
     /// From how much on a match with one of its books decides, if an administrator said so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
     /// Number of books.
     pub books: u64,
@@ -448,6 +414,7 @@ pub struct Libraries {
 }
 
 /// Statistics of a catalogue.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Stats {
     /// Number of books.
@@ -472,7 +439,6 @@ pub struct Stats {
     /// The rule that checks use with the default recipe.
     pub rule: Rule,
     /// The state of the cluster, if the catalogue is in one that answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterStats>,
 }
 
@@ -488,6 +454,7 @@ pub struct ClusterStats {
 }
 
 /// The state of a node of a cluster.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NodeStats {
     /// Host and port.
@@ -497,7 +464,6 @@ pub struct NodeStats {
     /// Used memory, in bytes.
     pub memory_bytes: u64,
     /// Maximum memory, in bytes; missing if it has no limit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_memory_bytes: Option<u64>,
     /// Number of its replicas that are in sync.
     pub replicas: u64,
@@ -533,6 +499,7 @@ impl From<ClusterVitals> for ClusterStats {
 }
 
 /// Statistics of one recipe.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecipeStats {
     /// The recipe.
@@ -549,7 +516,6 @@ pub struct RecipeStats {
     /// Total number of gems of those books, which is the number of postings in the index.
     pub gems: u64,
     /// The lexicon that it weighs words by, if it is a signature that does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lexicon: Option<LexiconStats>,
 }
 

@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use lapidary_gems::{Place, RecipeName, Rule, Trick, WrittenGem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
@@ -17,43 +18,36 @@ use lapidary_extract::{Heading, HiddenCount, HiddenWords};
 use lapidary_store::{Coverage, Library, Record, Rights, Validity};
 
 /// A check: exactly one of `text`, `gems` and `url`.
+#[skip_serializing_none]
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
     /// The gems of a text, in text order.
     #[schema(max_items = 100_000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gems: Option<Vec<WrittenGem>>,
     /// With `gems`: the positions in this list, counted from 0, of the gems that a book with the same text would have. The
     /// others are only looked up, which finds changed copies. By default, all.
     #[schema(max_items = 100_000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indexed: Option<Vec<u32>>,
     /// A text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The address of a file that the server fetches, if its setting `check-urls` allows that: for `http` and `https`, through at most
     /// five redirects, within a minute, and no larger than a body. Not in a batch.
     #[schema(max_length = 2000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// Whether to remove print artifacts from the text; the default depends on the recipe.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
     /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The report repeats it.
     #[schema(max_items = 12)]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<HiddenCount>,
     /// The language of the text, as a BCP 47 tag. Only signatures that stem by it depend on it; otherwise they detect it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// The recipe; by default the catalogue's default for a text, and for gems the one that they belong to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
     /// Several recipes, in place of `recipe`, or `["all"]`. A book matches if it does under any of them, and the verdict is
     /// the strictest.
     #[schema(max_items = 8, example = json!(["hardened", "released"]))]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipes: Option<Vec<String>>,
     /// Check only against the books of this library.
     #[schema(
@@ -61,41 +55,32 @@ pub struct Check {
         max_length = 512,
         pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"
     )]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The maximum number of matches to show, best first.
     #[schema(minimum = 0, maximum = 1000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// Whether to show spans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<bool>,
     /// Use the rights in effect on this day; by default today, in UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<Date>,
     /// Whether to allow a recipe for which some books do not have gems yet; the report then says how many have
     /// (`coverage`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_incomplete: Option<bool>,
     /// From how much on a match decides, in place of the policies of the libraries. The gate does not go by it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
     /// Whether to file the report, so that decisions about it can be recorded. Only in a single check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
     /// With `record`: the name of what is checked.
     #[schema(max_length = 1000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// With `record`: the reference of the case.
     #[schema(max_length = 1000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
     /// With `record`: the batch that has a file of this `name`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
     /// The `ref` of a line in a batch; refused in a single check.
-    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "ref")]
     #[schema(ignore)]
     pub mark: Option<Value>,
 }
@@ -153,6 +138,7 @@ pub struct GemsForm {
 }
 
 /// The result of a check.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Report {
     /// The strictest rights among the matches; `unknown` if there are none.
@@ -163,7 +149,6 @@ pub struct Report {
     /// The share of the text that is literally the same in protected or forbidden books, from 0 to 1: of all such matches
     /// together, by bytes, or by gems if only those were sent. Up to 200 matches count besides those shown. Absent if such a
     /// match was found only by a signature that does not tell where in the text it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<f64>,
     /// The recipe behind the verdict. The number of gems, the rule and the E-value are of this recipe.
     #[schema(value_type = String)]
@@ -173,7 +158,6 @@ pub struct Report {
     pub recipes: Vec<RecipeName>,
     /// How many books have gems of the recipes used, if some may have none. The check could not find the others. Books of
     /// libraries that only inform are not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have, or that a match
     /// has in common with it, if that is more.
@@ -206,21 +190,16 @@ pub struct Report {
     #[serde(default)]
     pub disabled: usize,
     /// That of the match behind the verdict ([`Match::e_value`]). Absent if no match decides the verdict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value: Option<f64>,
     /// The matches, best first. Those that only inform come last.
     pub matches: Vec<Match>,
     /// Signs of disguise in the text. Absent if there are none, and for a list of gems.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disguise: Option<Disguise>,
     /// The id of the filed check, if it was filed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed: Option<String>,
     /// Whether the text was kept with the filed check. Absent if it was not filed, or only gems were sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_kept: Option<bool>,
     /// A caveat about the verdict, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The libraries of all matches that count for whoever asked, shown or not. Filed checks keep them; answers have them not.
     #[serde(skip)]
@@ -284,6 +263,7 @@ impl Report {
 
 /// Signs of disguise in a text: tricks that people hardly notice, but that hide a copy from programs. What ordinary texts
 /// have too, such as soft hyphens and accents, is not counted. Hidden words of its file are always.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Disguise {
     /// Whether the text is disguised: some trick is in more of its words than in any ordinary text.
@@ -311,7 +291,6 @@ pub struct Disguise {
     /// The first few words with each trick.
     pub examples: Vec<DisguisedWord>,
     /// Words of the file that its readers do not see. They were left out of the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden: Option<HiddenText>,
 }
 
@@ -347,6 +326,7 @@ impl HiddenText {
 }
 
 /// An example of a disguised word.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DisguisedWord {
     /// The trick.
@@ -354,7 +334,7 @@ pub struct DisguisedWord {
     /// Where the word is in the text.
     pub bytes: Place,
     /// Where readers find it.
-    #[serde(alias = "at", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "at")]
     pub position: Option<PositionRange>,
     /// The text before it.
     pub before: String,
@@ -365,6 +345,7 @@ pub struct DisguisedWord {
 }
 
 /// A book that shares gems with the query.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Match {
     /// The book.
@@ -379,7 +360,6 @@ pub struct Match {
     pub score: Score,
     /// How query and book relate. Absent if a signature found the book that does not tell where in the texts its gems are,
     /// unless the texts are identical.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
     /// Whether the book's text is the query's text, byte for byte or after stripping print artifacts. It is then a
     /// match regardless of its gems.
@@ -392,12 +372,10 @@ pub struct Match {
     /// How many unrelated books of an index of this size are expected to match as well as this, by accident: an upper bound,
     /// fitted to unrelated books. Below 0.01, it is also the probability that one does. Absent if the text is identical, and
     /// with a signature. Books that only inform are included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub e_value: Option<f64>,
     /// The matching parts; empty unless the check asked for detail, and if it is not known where they are.
     pub spans: Vec<Span>,
     /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact: Option<Identity>,
     /// The passages around the matching parts, compared word by word; empty if the book's text is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -406,7 +384,7 @@ pub struct Match {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allowed: bool,
     /// Why the book is only information, if it is: it then affects neither the verdict nor anything else in the report.
-    #[serde(alias = "informs", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "informs")]
     pub informational: Option<InformationalReason>,
     /// Whether only the gems of the book are known, and a book of another library has passages of this text that it claims.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -479,20 +457,18 @@ impl BookRef {
 }
 
 /// A line of the response.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CheckAnswer {
     /// The line of the request that this answers, or the number of the file in a form, starting at 1.
     pub line: u64,
     /// The name of the file, if it came with a form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The `ref` of that line.
-    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "ref")]
     pub mark: Option<Value>,
     /// The report of the check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
     /// Or why the check was not made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
 }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::Report;
@@ -97,6 +98,7 @@ impl CheckState {
 }
 
 /// A decision to record about a filed check.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewDecision {
@@ -111,11 +113,11 @@ pub struct NewDecision {
     pub reason: String,
     /// With `assigned`: who is to decide, as `actor` names them; nobody in particular if it is missing. Administrators name any key
     /// that sees the check, reviewers only their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
 }
 
 /// A filed check, or a decision about one. Entries are never changed.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Decision {
     /// Its id. Ids are in the order of time.
@@ -134,53 +136,39 @@ pub struct Decision {
     /// The verdict of the check.
     pub verdict: Rights,
     /// Why the verdict is what it is, as in the report. Absent in entries of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict_reason: Option<Reason>,
     /// The name of what was checked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The reference of the case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
     /// The reason for the decision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// For `checked`, if it is shown alone: the check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed: Option<Filed>,
     /// For `checked`, if it is shown alone: the checked text, while it is kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<KeptText>,
     /// For `checked`: where the check stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<CheckState>,
     /// For `checked`: the id of the decision about it that holds, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_id: Option<String>,
     /// For `checked`, if it is shown alone: until when books that are added are looked up in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch_expires_at: Option<Timestamp>,
     /// For `matched`: the book. For `checked`: the last book that made the check wait for a decision again, while it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched_later: Option<LaterMatch>,
     /// The share of the text that is in protected or forbidden books, as in the report. Absent in entries of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covered: Option<f64>,
     /// The first book that the report shows. Absent in entries of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best_match: Option<BestMatch>,
     /// The batch in which the check was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<String>,
     /// For `checked`: who is to decide, if it is assigned. For `assigned`: to whom, or nobody in particular.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     /// For a decision: the entry that held before it. For `withdrawn`: the one that holds again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_id: Option<String>,
 }
 
 /// The first book that a report shows.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BestMatch {
     /// Its library.
@@ -188,11 +176,11 @@ pub struct BestMatch {
     /// Its id in the library.
     pub id: String,
     /// Its title, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
 /// A book that was added or changed after a check was filed, and matches it.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LaterMatch {
     /// Its library.
@@ -200,7 +188,6 @@ pub struct LaterMatch {
     /// Its id in the library.
     pub id: String,
     /// Its title, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// When it was found.
     pub matched_at: Timestamp,
@@ -242,6 +229,7 @@ impl Decision {
 }
 
 /// A filed check: its answer, and all that the answer depends on besides the text.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Filed {
     /// The report as it was answered. It names the recipes, the rule and the day.
@@ -255,14 +243,12 @@ pub struct Filed {
     /// The version of the program.
     pub version: String,
     /// The library that the check was limited to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The maximum number of matches.
     pub limit: usize,
     /// Whether spans were asked for.
     pub detail: bool,
     /// The length of the checked text in bytes. Absent if only gems were sent, and in entries of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Libraries of books that matched too, but are not among the `limit` that the report shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -271,10 +257,8 @@ pub struct Filed {
     #[serde(alias = "books", default, skip_serializing_if = "Vec::is_empty")]
     pub book_digests: Vec<String>,
     /// Whether print artifacts were to be stripped; if missing, each recipe decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
     /// The policy of the check; if missing, those of the libraries decided.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use lapidary_gems::{Recipe, RecipeError, RecipeName};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::BookRef;
@@ -14,6 +15,7 @@ use crate::duplicate_groups::LeftOut;
 use lapidary_store::{BookKey, Library};
 
 /// The task of a job.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Task {
@@ -58,15 +60,12 @@ pub enum Task {
     /// Finds the groups of books that have text in common.
     Duplicates {
         /// Compare only the books of this library.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<String>)]
         library: Option<Library>,
         /// Compare by the gems of this recipe; without it, of the default.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<String>)]
         recipe: Option<RecipeName>,
         /// Find only duplicates of the books that changed at this time or later.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<Timestamp>,
     },
 }
@@ -151,6 +150,7 @@ impl fmt::Display for JobState {
 }
 
 /// A job.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
     /// Its number.
@@ -166,13 +166,10 @@ pub struct Job {
     /// When it was started.
     pub started_at: Timestamp,
     /// When it finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
     /// Its result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<JobResult>,
     /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -221,16 +218,15 @@ pub struct Dropped {
 }
 
 /// The result of a verification.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verified {
     /// The inconsistencies found, one sentence each.
     pub faults: Vec<String>,
     /// The inconsistencies found before the repair.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Vec<String>>,
     /// What the repair could not restore.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Vec<String>>,
 }
 
@@ -320,6 +316,7 @@ impl From<DuplicatesLeftOut> for LeftOut {
 }
 
 /// Books that are the same, directly or through others.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateGroup {
@@ -335,7 +332,6 @@ pub struct DuplicateGroup {
     /// What connects these books.
     pub pairs: Vec<DuplicatePair>,
     /// What was said of them, if it was said of all of them and no text has changed since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<DuplicateResolution>,
 }
 
@@ -350,6 +346,7 @@ pub enum DuplicateResolution {
 }
 
 /// What to say of books that are the same.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResolvedDuplicates {
@@ -357,7 +354,6 @@ pub struct ResolvedDuplicates {
     #[schema(min_items = 2, max_items = 100)]
     pub books: Vec<BookKey>,
     /// What they are; absent to take back what was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<DuplicateResolution>,
 }
 

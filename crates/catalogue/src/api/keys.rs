@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::permission::{Permission, Rate, Role, Unless};
@@ -13,13 +14,13 @@ use lapidary_store::{Actor, Library};
 pub const PERSON: &str = "oidc:";
 
 /// A key to create.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
     /// Its name.
     pub name: String,
     /// What it permits, as the name of a usual set of permissions. A key has a role, permissions, or both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// What it permits beside its role.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -29,22 +30,17 @@ pub struct NewKey {
     pub libraries: BTreeSet<Library>,
     /// For a key that can ingest, where it is required: whether its libraries are trusted. The books of a library that is not
     /// decide only in what its own keys are told, and are information for everybody else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted: Option<bool>,
     /// For a key that can ingest: the gate that each book must pass which it adds or replaces, whatever its requests ask for.
     /// Exceptions (`except`) do not count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_gate: Option<Unless>,
     /// Rate limit. A burst of this many requests is allowed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "50/s")]
     pub rate: Option<Rate>,
     /// Number of requests per day (UTC).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "100000/day")]
     pub quota: Option<Rate>,
     /// When it expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 

@@ -5,29 +5,27 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::permission::{Permission, Rate, Role, Unless};
 use lapidary_store::Library;
 
 /// What the caller may do, and what the server offers.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Me {
     /// The name of the key; absent if none is needed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The role of the key, if it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
     /// All that it permits.
     pub permissions: BTreeSet<Permission>,
     /// The libraries for which it can ingest, read texts or review.
     pub libraries: BTreeSet<Library>,
     /// For a key that can ingest: the gate that each book must pass which it adds or replaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_gate: Option<Unless>,
     /// When the secret that was sent expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// What bounds its requests.
     pub limits: RequestLimits,
@@ -40,14 +38,13 @@ pub struct Me {
 }
 
 /// What bounds the requests of a client.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RequestLimits {
     /// Rate limit of the key. The header `RateLimit-Remaining` of each answer says what is left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "50/s")]
     pub rate: Option<Rate>,
     /// Number of requests of the key per day (UTC).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "100000/day")]
     pub quota: Option<Rate>,
     /// The largest body of a request, in bytes.

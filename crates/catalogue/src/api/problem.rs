@@ -2,6 +2,7 @@
 
 use lapidary_common::error::{ErrorCode, ErrorKind};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 use utoipa::openapi::Object;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -9,6 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use super::Report;
 
 /// Problem details (RFC 9457).
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// `about:blank`: the status says what kind of problem it is.
@@ -24,10 +26,8 @@ pub struct Problem {
     #[schema(schema_with = codes)]
     pub code: String,
     /// The id of the request, to find it in the server's log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     /// For `matches`: the report of the check that refused the book.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Box<Report>>,
 }
 

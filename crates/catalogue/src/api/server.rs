@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 /// Whether a server is up.
@@ -98,6 +99,7 @@ pub struct History {
 }
 
 /// Figures of an interval.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sample {
     /// Its end.
@@ -105,10 +107,8 @@ pub struct Sample {
     /// Number of checks, by verdict.
     pub checks: BTreeMap<String, u64>,
     /// Half of the checks took at most this long, in seconds. Absent if there were none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub median_seconds: Option<f64>,
     /// 99 of 100 checks took at most this long, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_seconds: Option<f64>,
     /// Number of books at its end.
     pub books: u64,

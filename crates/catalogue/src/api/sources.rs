@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::object;
@@ -12,6 +13,7 @@ use crate::sources::{OnMissing, Reason, SourceKind, SourceLimit};
 use lapidary_store::{BookId, Library, Rights, Validity};
 
 /// Where books are, and what becomes of them.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceDefinition {
@@ -31,19 +33,13 @@ pub struct SourceDefinition {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub url_matches: Vec<String>,
     /// The days on which the rights of its books are in effect, if limited.
-    #[serde(
-        default,
-        deserialize_with = "object::optional",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "object::optional")]
     pub validity: Option<Validity>,
     /// Where the text of a page is that is a book: a CSS selector, such as `main` or `.chapter`, or `readability`, which finds it as
     /// the reading mode of a browser does. All of the page but its navigation if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_selector: Option<String>,
     /// An e-mail address or a URL that is sent with each request, so that the owner of a site can reach you. Sources on the
     /// web need one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
     /// Whether addresses of the server's machine and network may be used. Needs an admin key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -57,28 +53,22 @@ pub struct SourceDefinition {
     /// Only for a site: once a run has added this many new books, it does not read again what earlier runs have read. If absent, it
     /// reads all pages.
     #[schema(minimum = 1)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_books_per_run: Option<u64>,
     /// The set of an OAI repository.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oai_set: Option<String>,
     /// Where the credentials are: `env:NAME` for a variable of the server whose name starts with `LAPIDARY_SOURCE_`. Needs an
     /// admin key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<String>,
     /// The highest rate of requests to a host, such as `30/min`. More than `1/s` needs an admin key.
     #[schema(value_type = Option<String>)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// The most addresses of one run. More than 100,000 need an admin key.
     #[serde(default = "max_urls")]
     pub max_urls: u64,
     /// How many seconds after its beginning a run is repeated; without it, only when told to.
     #[schema(minimum = 1)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<u64>,
     /// Refuse a book if the verdict of its check is this, or stricter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless: Option<Unless>,
     /// Whether it is paused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -156,6 +146,7 @@ pub struct SourceChange {
 }
 
 /// A source and what it is doing.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Source {
     /// Its name.
@@ -170,16 +161,12 @@ pub struct Source {
     /// How many addresses were done per second lately.
     pub urls_per_second: f64,
     /// How many seconds the queue takes at this rate, while it runs; more if other addresses are found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remaining_seconds: Option<u64>,
     /// The current or last run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<SourceRun>,
     /// When the server runs it next, or goes on with a run, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_run_at: Option<Timestamp>,
     /// Why its run could not go on; it is tried again at `next_run_at`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -198,6 +185,7 @@ pub enum SourceState {
 }
 
 /// A run of a source.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceRun {
     /// Its number, counted from 1.
@@ -205,7 +193,6 @@ pub struct SourceRun {
     /// When it began.
     pub started_at: Timestamp,
     /// When it ended; missing while it runs, or if it was stopped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
     /// Books that were fetched.
     pub fetched: u64,
@@ -236,7 +223,6 @@ pub struct SourceRun {
     #[schema(value_type = BTreeMap<String, u64>)]
     pub left_out: BTreeMap<SourceLimit, u64>,
     /// Why it could not go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -259,6 +245,7 @@ pub struct SourceRuns {
 }
 
 /// An address that failed or was skipped.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceError {
     /// The address.
@@ -271,7 +258,6 @@ pub struct SourceError {
     pub failed_at: Timestamp,
     /// When it is tried again; missing if it was refused for good. The next run tries it again if the source still lists it,
     /// unless the source says that it did not change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
 }
 
@@ -285,6 +271,7 @@ pub struct SourceErrors {
 }
 
 /// The first books that a source lists.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceTest {
     /// At most ten.
@@ -293,22 +280,19 @@ pub struct SourceTest {
     #[serde(default)]
     pub skipped: u64,
     /// How the main text of the first book begins, if the source says where it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     /// What is wrong with the source, if it cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 /// A book that a source lists.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceItem {
     /// Its address.
     pub url: String,
     /// The id that the source gives it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Its title, if the source says it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }

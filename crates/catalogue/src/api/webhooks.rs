@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::{BookRef, Decision, JobState, Report};
@@ -125,6 +126,7 @@ impl fmt::Display for EventType {
 }
 
 /// Where to post to.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
@@ -133,11 +135,11 @@ pub struct NewWebhook {
     pub url: String,
     /// The types of events to send; if absent, those of a library are `book.matched`, and those of a key all.
     #[schema(min_items = 1)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<BTreeSet<EventType>>,
 }
 
 /// The destination of a library's events.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
     /// The library.
@@ -153,11 +155,11 @@ pub struct Webhook {
     /// Number of changes of the catalogue not processed yet.
     pub pending_changes: u64,
     /// The current delivery failure, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<DeliveryFailure>,
 }
 
 /// The destination of a key's events.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyWebhook {
     /// The name of the key.
@@ -171,7 +173,6 @@ pub struct KeyWebhook {
     /// Number of changes of the catalogue not processed yet.
     pub pending_changes: u64,
     /// The current delivery failure, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<DeliveryFailure>,
 }
 
@@ -214,12 +215,12 @@ pub struct Replay {
 }
 
 /// Whether an event arrives.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookTest {
     /// Whether the receiver confirmed it.
     pub delivered: bool,
     /// Why not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -301,17 +302,16 @@ pub struct DecisionEvent {
 }
 
 /// A job that has ended.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobEvent {
     /// Its number.
     pub job: u32,
     /// The kind of job, while it is remembered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// How it ended.
     pub state: JobState,
     /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The number of the change in the audit log.
     pub change: u64,
@@ -320,6 +320,7 @@ pub struct JobEvent {
 }
 
 /// A run of a source that ended, or cannot go on for now.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceEvent {
     /// The name of the source.
@@ -329,7 +330,6 @@ pub struct SourceEvent {
     /// The number of the run.
     pub run: u64,
     /// Why it cannot go on. It is tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The number of the change in the audit log.
     pub change: u64,

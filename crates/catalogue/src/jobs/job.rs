@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::CatalogueError;
 use crate::api::{Job, JobResult, JobState, RecipeChoice, Task};
@@ -17,15 +18,14 @@ pub(super) struct StoredJob {
 }
 
 /// The point to resume a job from.
+#[skip_serializing_none]
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Checkpoint {
     /// Number of the next book to process.
     pub book: u32,
     /// How much was done by then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<u64>,
     /// The default recipe when the job was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<RecipeName>,
 }
 

@@ -22,6 +22,7 @@ use std::sync::Once;
 use jiff::Timestamp;
 use lapidary_gems::{Gem, PlacedGem, Probe, RecipeName};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use uuid::Uuid;
 
 use self::search::progress_of_filing;
@@ -79,16 +80,16 @@ impl WatchLimits {
 }
 
 /// What is kept of a watched check, besides its gems.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 struct StoredWatch {
     expires_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     library: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     policy: Option<Policy>,
     /// The digests that an identical text may have.
     digests: Vec<String>,
     /// The length of the text in bytes.
+    #[serialize_always]
     bytes: Option<u64>,
     /// How many search keys there are.
     keys: u64,

@@ -17,6 +17,7 @@ use hashbrown::HashSet;
 use jiff::Timestamp;
 use lapidary_gems::{Gem, RecipeName};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use uuid::Uuid;
 
 use super::{StoredWatch, WatchedGems, Watches, search_key, search_prefix};
@@ -42,15 +43,14 @@ const PAGE: usize = 256;
 pub(super) const MOST_JUDGED: usize = 256;
 
 /// How far the books of the audit log have been looked up.
+#[skip_serializing_none]
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The last entry of the log that is done.
     entry: u64,
     /// The last check that was judged for the next entry, if not all were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     check: Option<String>,
     /// Where the log was when the first of the checks was made that have been filed since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     filed_behind: Option<u64>,
 }
 

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use ureq::http::Uri;
 
 use self::delivery::{Sender, Undelivered, addresses, new_secret};
@@ -88,16 +89,15 @@ impl fmt::Display for WebhookOwner {
 }
 
 /// A webhook as stored.
+#[skip_serializing_none]
 #[derive(Serialize, Deserialize)]
 struct StoredWebhook {
     url: String,
     secret: String,
     since: Timestamp,
     /// If not the usual ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<BTreeSet<EventType>>,
     /// For that of a key, when the key was added: another key of the same name does not inherit it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     key_since: Option<Timestamp>,
 }
 
