@@ -267,10 +267,8 @@ fn link_line(link: &ReportLink) -> String {
 }
 
 fn state(word: &str) -> Result<CheckState, String> {
-    let found = CheckState::ALL
-        .into_iter()
-        .find(|state| state.as_str() == word);
-    found.ok_or_else(|| "it must be open, appealed, decided, watched or clear".to_owned())
+    CheckState::named(word)
+        .ok_or_else(|| "it must be open, appealed, decided, watched or clear".to_owned())
 }
 
 fn ruling(word: &str) -> Result<Ruling, String> {

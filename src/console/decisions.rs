@@ -83,10 +83,7 @@ impl DecisionSearch {
         if self.day.is_some() || self.book.is_some() || self.state == ALL {
             return None;
         }
-        let named = CheckState::ALL
-            .into_iter()
-            .find(|state| state.as_str() == self.state);
-        Some(named.unwrap_or(CheckState::Open))
+        Some(CheckState::named(&self.state).unwrap_or(CheckState::Open))
     }
 
     /// The conditions on the checks in a state, as the form has them.

@@ -3,52 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
+use lapidary_common::words;
 use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use utoipa::ToSchema;
 
-/// One of the things that a key permits.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Permission {
-    /// Check texts, file checks and decide about them.
-    Check,
-    /// Add, change, remove and find the books of the key's libraries, and manage their sources.
-    Ingest,
-    /// Read the kept texts of the key's libraries.
-    ReadTexts,
-    /// Decide about filed checks that matched books of the key's libraries.
-    Review,
-    /// Add, change and remove books that are `forbidden`. It needs `ingest`.
-    Ban,
-    /// Everything.
-    Administer,
-}
-
-impl Permission {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Check,
-        Self::Ingest,
-        Self::ReadTexts,
-        Self::Review,
-        Self::Ban,
-        Self::Administer,
-    ];
-
-    /// The word used in JSON and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Check => "check",
-            Self::Ingest => "ingest",
-            Self::ReadTexts => "read_texts",
-            Self::Review => "review",
-            Self::Ban => "ban",
-            Self::Administer => "administer",
-        }
+words! {
+    /// One of the things that a key permits.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Permission {
+        /// Check texts, file checks and decide about them.
+        Check = "check",
+        /// Add, change, remove and find the books of the key's libraries, and manage their sources.
+        Ingest = "ingest",
+        /// Read the kept texts of the key's libraries.
+        ReadTexts = "read_texts",
+        /// Decide about filed checks that matched books of the key's libraries.
+        Review = "review",
+        /// Add, change and remove books that are `forbidden`. It needs `ingest`.
+        Ban = "ban",
+        /// Everything.
+        Administer = "administer",
     }
 }
 
@@ -56,45 +31,27 @@ impl FromStr for Permission {
     type Err = &'static str;
 
     fn from_str(word: &str) -> Result<Self, &'static str> {
-        Self::ALL
-            .into_iter()
-            .find(|one| one.as_str() == word)
+        Self::named(word)
             .ok_or("a permission is check, ingest, read_texts, review, ban or administer")
     }
 }
 
-impl fmt::Display for Permission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+words! {
+    /// A name of a usual set of permissions.
+    #[derive(Hash)]
+    pub enum Role {
+        /// `check`.
+        Check = "check",
+        /// `check`, `read_texts` and `review`.
+        Texts = "texts",
+        /// `ingest`.
+        Ingest = "ingest",
+        /// `administer`.
+        Admin = "admin",
     }
-}
-
-/// A name of a usual set of permissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// `check`.
-    Check,
-    /// `check`, `read_texts` and `review`.
-    Texts,
-    /// `ingest`.
-    Ingest,
-    /// `administer`.
-    Admin,
 }
 
 impl Role {
-    /// The word used in JSON and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Check => "check",
-            Self::Texts => "texts",
-            Self::Ingest => "ingest",
-            Self::Admin => "admin",
-        }
-    }
-
     /// The permissions that it names.
     #[must_use]
     pub fn permissions(self) -> &'static [Permission] {
@@ -111,16 +68,7 @@ impl FromStr for Role {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let all = [Self::Check, Self::Texts, Self::Ingest, Self::Admin];
-        all.into_iter()
-            .find(|role| role.as_str() == word)
-            .ok_or_else(|| "a role is check, texts, ingest or admin".to_owned())
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        Self::named(word).ok_or_else(|| "a role is check, texts, ingest or admin".to_owned())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use lapidary_common::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -118,84 +119,46 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// A kind of reason why an address was refused or failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// It is no address that can be fetched.
-    Address,
-    /// There is nothing at it.
-    Missing,
-    /// The site's `robots.txt` does not allow it.
-    Robots,
-    /// It is an address of the machine or its network.
-    Private,
-    /// The server refuses it, or redirects without end.
-    Status,
-    /// The server does not answer, or says that it cannot now.
-    Unanswered,
-    /// It is too large.
-    TooLarge,
-    /// A list that cannot be read.
-    BadList,
-    /// A file that is no book, or cannot be read.
-    BadBook,
-    /// The book matches protected ones.
-    Matches,
-    /// Another fault of the book, such as too long a name.
-    BadRecord,
-    /// It is in no format that can be read.
-    Format,
-    /// The source gives no file of it: it must be bought or borrowed, or nothing leads to it.
-    NoFile,
-    /// It is a link, or something else than a file, in a folder.
-    Link,
+words! {
+    /// A kind of reason why an address was refused or failed.
+    #[derive(PartialOrd, Ord)]
+    pub enum Reason {
+        /// It is no address that can be fetched.
+        Address = "address",
+        /// There is nothing at it.
+        Missing = "missing",
+        /// The site's `robots.txt` does not allow it.
+        Robots = "robots",
+        /// It is an address of the machine or its network.
+        Private = "private",
+        /// The server refuses it, or redirects without end.
+        Status = "status",
+        /// The server does not answer, or says that it cannot now.
+        Unanswered = "unanswered",
+        /// It is too large.
+        TooLarge = "too_large",
+        /// A list that cannot be read.
+        BadList = "bad_list",
+        /// A file that is no book, or cannot be read.
+        BadBook = "bad_book",
+        /// The book matches protected ones.
+        Matches = "matches",
+        /// Another fault of the book, such as too long a name.
+        BadRecord = "bad_record",
+        /// It is in no format that can be read.
+        Format = "format",
+        /// The source gives no file of it: it must be bought or borrowed, or nothing leads to it.
+        NoFile = "no_file",
+        /// It is a link, or something else than a file, in a folder.
+        Link = "link",
+    }
 }
 
 impl Reason {
-    /// All reasons.
-    pub const ALL: [Self; 14] = [
-        Self::Address,
-        Self::Missing,
-        Self::Robots,
-        Self::Private,
-        Self::Status,
-        Self::Unanswered,
-        Self::TooLarge,
-        Self::BadList,
-        Self::BadBook,
-        Self::Matches,
-        Self::BadRecord,
-        Self::Format,
-        Self::NoFile,
-        Self::Link,
-    ];
-
     /// Whether it is about something that the source lists and that is not tried: no fault, and so counted apart.
     #[must_use]
     pub fn is_skipped(self) -> bool {
         matches!(self, Self::Format | Self::NoFile | Self::Link)
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Address => "address",
-            Self::Missing => "missing",
-            Self::Robots => "robots",
-            Self::Private => "private",
-            Self::Status => "status",
-            Self::Unanswered => "unanswered",
-            Self::TooLarge => "too_large",
-            Self::BadList => "bad_list",
-            Self::BadBook => "bad_book",
-            Self::Matches => "matches",
-            Self::BadRecord => "bad_record",
-            Self::Format => "format",
-            Self::NoFile => "no_file",
-            Self::Link => "link",
-        }
     }
 }
 

@@ -16,3 +16,4 @@ pub mod error;
 pub mod isbn;
 pub mod random;
 pub mod shell;
+pub mod words;

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use lapidary_common::words;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
@@ -92,38 +93,17 @@ impl Standing {
     }
 }
 
-/// A state of books that one looks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BookState {
-    /// Disabled: checks do not count it.
-    Disabled,
-    /// In quarantine: it decides nothing for others.
-    Quarantined,
-    /// The last day of its rights is over.
-    Expired,
-    /// Removed: it can be restored until it is deleted.
-    Removed,
-}
-
-impl BookState {
-    /// All states.
-    pub const ALL: [Self; 4] = [
-        Self::Disabled,
-        Self::Quarantined,
-        Self::Expired,
-        Self::Removed,
-    ];
-
-    /// The word used in JSON and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Disabled => "disabled",
-            Self::Quarantined => "quarantined",
-            Self::Expired => "expired",
-            Self::Removed => "removed",
-        }
+words! {
+    /// A state of books that one looks for.
+    pub enum BookState {
+        /// Disabled: checks do not count it.
+        Disabled = "disabled",
+        /// In quarantine: it decides nothing for others.
+        Quarantined = "quarantined",
+        /// The last day of its rights is over.
+        Expired = "expired",
+        /// Removed: it can be restored until it is deleted.
+        Removed = "removed",
     }
 }
 
@@ -131,8 +111,7 @@ impl FromStr for BookState {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|state| state.as_str() == word);
-        found.ok_or_else(|| {
+        Self::named(word).ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(", ");
             format!("a state of books is one of: {known}")
         })

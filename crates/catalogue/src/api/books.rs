@@ -17,6 +17,7 @@ use crate::told::told_gems;
 use lapidary_checking::Policy;
 use lapidary_common::described;
 use lapidary_common::description::{Description, PartialDate};
+use lapidary_common::words;
 use lapidary_extract::HiddenCount;
 use lapidary_store::record;
 use lapidary_store::{
@@ -158,29 +159,17 @@ impl Amendment {
     }
 }
 
-/// The effect of adding a book.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AddOutcome {
-    /// The book is new.
-    Added,
-    /// The book replaced an earlier version: another text, other metadata, fewer recipes, no fold, or
-    /// its text was kept and is not any more, or the other way round. A disabled book
-    /// stays disabled.
-    Replaced,
-    /// An identical book was already there.
-    Unchanged,
-}
-
-impl AddOutcome {
-    /// As it is sent.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Replaced => "replaced",
-            Self::Unchanged => "unchanged",
-        }
+words! {
+    /// The effect of adding a book.
+    pub enum AddOutcome {
+        /// The book is new.
+        Added = "added",
+        /// The book replaced an earlier version: another text, other metadata, fewer recipes, no fold, or
+        /// its text was kept and is not any more, or the other way round. A disabled book
+        /// stays disabled.
+        Replaced = "replaced",
+        /// An identical book was already there.
+        Unchanged = "unchanged",
     }
 }
 

@@ -7,93 +7,50 @@ use utoipa::ToSchema;
 
 use super::Report;
 use lapidary_checking::{Policy, Reason};
+use lapidary_common::words;
 use lapidary_store::Rights;
 
-/// What an entry says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Ruling {
-    /// A check was made and filed.
-    Checked,
-    /// The text may be published.
-    Accepted,
-    /// It may not.
-    Refused,
-    /// A decision is disputed.
-    Appealed,
-    /// A book that was added later matches.
-    Matched,
-    /// Whoever made the last decision took it back.
-    Withdrawn,
-    /// Somebody is to decide, or nobody in particular.
-    Assigned,
+words! {
+    /// What an entry says.
+    pub enum Ruling {
+        /// A check was made and filed.
+        Checked = "checked",
+        /// The text may be published.
+        Accepted = "accepted",
+        /// It may not.
+        Refused = "refused",
+        /// A decision is disputed.
+        Appealed = "appealed",
+        /// A book that was added later matches.
+        Matched = "matched",
+        /// Whoever made the last decision took it back.
+        Withdrawn = "withdrawn",
+        /// Somebody is to decide, or nobody in particular.
+        Assigned = "assigned",
+    }
 }
 
 impl Ruling {
     /// The ruling of this name, if people make it.
     #[must_use]
     pub fn of_a_person(word: &str) -> Option<Self> {
-        let all = [
-            Self::Accepted,
-            Self::Refused,
-            Self::Appealed,
-            Self::Withdrawn,
-            Self::Assigned,
-        ];
-        all.into_iter().find(|ruling| ruling.as_str() == word)
-    }
-
-    /// The word used in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Checked => "checked",
-            Self::Accepted => "accepted",
-            Self::Refused => "refused",
-            Self::Appealed => "appealed",
-            Self::Matched => "matched",
-            Self::Withdrawn => "withdrawn",
-            Self::Assigned => "assigned",
-        }
+        Self::named(word).filter(|ruling| !matches!(ruling, Self::Checked | Self::Matched))
     }
 }
 
-/// Where a filed check stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CheckState {
-    /// It waits for a decision: the text matches, perhaps a book that was added later, and nothing permits it.
-    Open,
-    /// The last decision is disputed.
-    Appealed,
-    /// It was decided.
-    Decided,
-    /// It needs no decision unless a book that is added later matches.
-    Watched,
-    /// It needs no decision, and is not watched.
-    Clear,
-}
-
-impl CheckState {
-    /// All states.
-    pub const ALL: [Self; 5] = [
-        Self::Open,
-        Self::Appealed,
-        Self::Decided,
-        Self::Watched,
-        Self::Clear,
-    ];
-
-    /// The word used in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Appealed => "appealed",
-            Self::Decided => "decided",
-            Self::Watched => "watched",
-            Self::Clear => "clear",
-        }
+words! {
+    /// Where a filed check stands.
+    pub enum CheckState {
+        /// It waits for a decision: the text matches, perhaps a book that was added later, and nothing permits it.
+        Open = "open",
+        /// The last decision is disputed.
+        Appealed = "appealed",
+        /// It was decided.
+        Decided = "decided",
+        /// It needs no decision unless a book that is added later matches.
+        Watched = "watched",
+        /// It needs no decision, and is not watched.
+        Clear = "clear",
     }
 }
 

@@ -1,10 +1,10 @@
 //! Jobs: long work that a server does on its own.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use lapidary_common::words;
 use lapidary_gems::{Recipe, RecipeError, RecipeName};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -124,28 +124,17 @@ impl RecipeChoice {
     }
 }
 
-/// The state of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum JobState {
-    /// Not finished. After a crash it resumes when the catalogue is served again.
-    Running,
-    /// Finished successfully.
-    Done,
-    /// Failed.
-    Failed,
-    /// Cancelled.
-    Cancelled,
-}
-
-impl fmt::Display for JobState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        })
+words! {
+    /// The state of a job.
+    pub enum JobState {
+        /// Not finished. After a crash it resumes when the catalogue is served again.
+        Running = "running",
+        /// Finished successfully.
+        Done = "done",
+        /// Failed.
+        Failed = "failed",
+        /// Cancelled.
+        Cancelled = "cancelled",
     }
 }
 

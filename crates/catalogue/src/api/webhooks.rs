@@ -1,7 +1,6 @@
 //! Webhooks, and the events that are posted to them.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
@@ -10,87 +9,41 @@ use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::{BookRef, Decision, JobState, Report};
+use lapidary_common::words;
 use lapidary_store::Library;
 
-/// The type of an event.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-pub enum EventType {
-    /// A book that was added or replaced matches others.
-    #[serde(rename = "book.matched")]
-    BookMatched,
-    /// A book that was added or replaced waits in quarantine.
-    #[serde(rename = "book.quarantined")]
-    BookQuarantined,
-    /// An administrator confirmed a book, which ends its quarantine.
-    #[serde(rename = "book.confirmed")]
-    BookConfirmed,
-    /// A library is trusted now.
-    #[serde(rename = "library.trusted")]
-    LibraryTrusted,
-    /// A library is not trusted any more.
-    #[serde(rename = "library.distrusted")]
-    LibraryDistrusted,
-    /// A run of a source ended.
-    #[serde(rename = "source.ended")]
-    SourceEnded,
-    /// A run of a source cannot go on for now.
-    #[serde(rename = "source.failed")]
-    SourceFailed,
-    /// A check was filed that waits for a decision.
-    #[serde(rename = "check.filed")]
-    CheckFiled,
-    /// A filed check that is watched matches a book that was added later.
-    #[serde(rename = "check.matched")]
-    CheckMatched,
-    /// A filed check was accepted or refused.
-    #[serde(rename = "decision.made")]
-    DecisionMade,
-    /// A decision was disputed.
-    #[serde(rename = "decision.appealed")]
-    DecisionAppealed,
-    /// A job is done, failed or was cancelled.
-    #[serde(rename = "job.ended")]
-    JobEnded,
+words! {
+    /// The type of an event.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum EventType {
+        /// A book that was added or replaced matches others.
+        BookMatched = "book.matched",
+        /// A book that was added or replaced waits in quarantine.
+        BookQuarantined = "book.quarantined",
+        /// An administrator confirmed a book, which ends its quarantine.
+        BookConfirmed = "book.confirmed",
+        /// A library is trusted now.
+        LibraryTrusted = "library.trusted",
+        /// A library is not trusted any more.
+        LibraryDistrusted = "library.distrusted",
+        /// A run of a source ended.
+        SourceEnded = "source.ended",
+        /// A run of a source cannot go on for now.
+        SourceFailed = "source.failed",
+        /// A check was filed that waits for a decision.
+        CheckFiled = "check.filed",
+        /// A filed check that is watched matches a book that was added later.
+        CheckMatched = "check.matched",
+        /// A filed check was accepted or refused.
+        DecisionMade = "decision.made",
+        /// A decision was disputed.
+        DecisionAppealed = "decision.appealed",
+        /// A job is done, failed or was cancelled.
+        JobEnded = "job.ended",
+    }
 }
 
 impl EventType {
-    /// All types.
-    pub const ALL: [Self; 12] = [
-        Self::BookMatched,
-        Self::BookQuarantined,
-        Self::BookConfirmed,
-        Self::LibraryTrusted,
-        Self::LibraryDistrusted,
-        Self::SourceEnded,
-        Self::SourceFailed,
-        Self::CheckFiled,
-        Self::CheckMatched,
-        Self::DecisionMade,
-        Self::DecisionAppealed,
-        Self::JobEnded,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BookMatched => "book.matched",
-            Self::BookQuarantined => "book.quarantined",
-            Self::BookConfirmed => "book.confirmed",
-            Self::LibraryTrusted => "library.trusted",
-            Self::LibraryDistrusted => "library.distrusted",
-            Self::SourceEnded => "source.ended",
-            Self::SourceFailed => "source.failed",
-            Self::CheckFiled => "check.filed",
-            Self::CheckMatched => "check.matched",
-            Self::DecisionMade => "decision.made",
-            Self::DecisionAppealed => "decision.appealed",
-            Self::JobEnded => "job.ended",
-        }
-    }
-
     /// Whether the webhook of a library can choose it; the others concern keys.
     #[must_use]
     pub fn is_of_libraries(self) -> bool {
@@ -109,19 +62,12 @@ impl FromStr for EventType {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|known| known.as_str() == name);
-        known.ok_or_else(|| {
+        Self::named(name).ok_or_else(|| {
             format!(
                 "an event is one of {}",
                 Self::ALL.map(Self::as_str).join(", ")
             )
         })
-    }
-}
-
-impl fmt::Display for EventType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
