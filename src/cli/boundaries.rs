@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, Subcommand};
 use lapidary_gems::{Boundaries, Recipe, SequenceCounts, choose};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use super::arguments::{BoundariesArgument, read_argument};
@@ -352,7 +352,7 @@ impl Texts {
             match self.reading.text(&file.path) {
                 Ok(text) => {
                     let of_text = of(&self.recipe.fold(&text), &text);
-                    let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut sums = sums.lock();
                     add(sums.entry(file.language()).or_default(), of_text);
                 }
                 Err(why) => {
@@ -362,6 +362,6 @@ impl Texts {
             bar.inc(1);
         });
         bar.finish_and_clear();
-        Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(sums.into_inner())
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use clap::{ArgGroup, Args};
@@ -23,6 +22,7 @@ use lapidary_report::{
 };
 use lapidary_store::{Actor, BookId, BookKey, Library, Record, Rights};
 use lapidary_store_redis::ClusterAddress;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::arguments::{LanguageArgument, LexiconArgument, STORE, Target, VolatileArgument};
@@ -249,7 +249,7 @@ impl DuplicatesArgs {
             },
         )?;
         bar.finish_and_clear();
-        let known = read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let known = read.into_inner();
         Ok((known, is_incomplete))
     }
 
@@ -305,9 +305,7 @@ impl DuplicatesArgs {
             format: Some(format),
             ..known
         };
-        read.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id.clone(), known);
+        read.lock().insert(id.clone(), known);
         let content = Content::Text {
             text,
             clean: self.input.text.clean,

@@ -5,10 +5,10 @@ use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Seek as _, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, Subcommand};
 use lapidary_gems::{DocumentWords, LexiconCount, LexiconWords};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
@@ -117,18 +117,12 @@ pub(super) fn counted(
         || (),
         |text: &str| {
             let document = words.of(text);
-            Ok(tally
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .add(document)?)
+            Ok(tally.lock().add(document)?)
         },
         |(), ()| (),
         |path: &Path, why: &str| tell(format_args!("refused {}: {why}", path.display())),
     )?;
-    tally
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .write(out)?;
+    tally.into_inner().write(out)?;
     Ok(unread)
 }
 

@@ -1,8 +1,8 @@
 //! One-time links, which sign in whoever started the server.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use subtle::ConstantTimeEq as _;
 
 use super::sessions::random;
@@ -18,13 +18,13 @@ impl Links {
     /// Makes a link, which replaces the one before.
     pub(super) fn make(&self, now: Instant) -> String {
         let link = random();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((link.clone(), now));
+        *self.0.lock() = Some((link.clone(), now));
         link
     }
 
     /// Uses the link up. Returns whether it was good.
     pub(super) fn take(&self, link: &str, now: Instant) -> bool {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.0.lock();
         made.take_if(|(made, at)| {
             bool::from(made.as_bytes().ct_eq(link.as_bytes())) && now.duration_since(*at) < TIME
         })

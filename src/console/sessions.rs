@@ -9,11 +9,11 @@
 //! Sessions of one-time links, and those begun while the store takes no changes, are in the memory of the server.
 
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
@@ -110,7 +110,7 @@ impl KnownSessions {
 
 impl Sessions {
     fn known(&self) -> MutexGuard<'_, HashMap<String, KnownSessions>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Begins a session. Returns what its cookie says.

@@ -1,9 +1,8 @@
 //! Many checks in one request: `POST /v1/checks:batch`.
 
-use std::sync::{Mutex, PoisonError};
-
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -165,7 +164,6 @@ fn answer(
     // The report itself, and its JSON form.
     let report = report.and_then(|report| {
         room.lock()
-            .unwrap_or_else(PoisonError::into_inner)
             .grow(2 * lapidary_catalogue::json::length(&report))?;
         Ok(report)
     });

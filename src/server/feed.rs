@@ -1,9 +1,8 @@
 //! Many books in one request: `POST /v1/libraries/{library}/books`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use parking_lot::{Mutex, MutexGuard};
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
@@ -368,7 +367,7 @@ fn fitting(problem: Problem, room: &Mutex<Room>) -> Problem {
 }
 
 pub(super) fn locked(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
-    room.lock().unwrap_or_else(PoisonError::into_inner)
+    room.lock()
 }
 
 fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAnswer {

@@ -1,13 +1,13 @@
 //! Liveness and readiness.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::rt;
 use actix_web::web::Data;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 use utoipa::openapi::path::HttpMethod::Get;
 
@@ -139,7 +139,7 @@ impl Health {
     }
 
     fn last(&self) -> (Instant, Option<HealthFault>) {
-        *self.last.read().unwrap_or_else(PoisonError::into_inner)
+        *self.last.read()
     }
 
     /// Completes when the catalogue is to be reopened.
@@ -153,7 +153,7 @@ impl Health {
 
     /// Requests that the catalogue be reopened if it does not recover by itself.
     fn look_after(&self, catalogue: &Catalogue) {
-        let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut refusing = self.refusing.lock();
         if !catalogue.wants_reopening() {
             *refusing = None;
         } else if refusing.get_or_insert_with(Instant::now).elapsed() > CHANCE
@@ -204,11 +204,7 @@ impl ServerState {
             None if found != before => tracing::info!("ready again"),
             _ => {}
         }
-        *self
-            .health
-            .last
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = (Instant::now(), found);
+        *self.health.last.write() = (Instant::now(), found);
     }
 }
 
@@ -330,8 +326,7 @@ mod tests {
     fn a_disk_that_does_not_answer_is_no_ready_one() {
         let folder = tempfile::tempdir().unwrap();
         let state = state(0, folder.path());
-        state.health.last.write().unwrap().0 =
-            Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
+        state.health.last.write().0 = Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
         assert_eq!(state.fault(), Some(HealthFault::Silent));
         state.look();
         assert_eq!(state.fault(), None);

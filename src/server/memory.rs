@@ -4,9 +4,10 @@
 //! as much as is still free. A single client gets two thirds of the total, forty clients get two 81sts each, and half
 //! that share remains free for the next client. A separate part is reserved for administration.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use hashbrown::HashMap;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::problem::{Problem, overloaded};
 use super::requests::caller;
@@ -49,7 +50,7 @@ impl Memory {
     }
 
     fn held(&self) -> MutexGuard<'_, HeldMemory> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     /// An empty reservation for the current request.

@@ -1,6 +1,8 @@
 //! Permits for work that waits for other people's servers, and so has threads of its own.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::access::Guest;
 use super::problem::{Problem, overloaded};
@@ -31,7 +33,7 @@ impl Permits {
     }
 
     fn taken(&self) -> MutexGuard<'_, Vec<Guest>> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 
     /// # Errors

@@ -1,11 +1,12 @@
 //! Many books described by a table: `POST /v1/libraries/{library}/table`.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use hashbrown::HashMap;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::Post;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -89,7 +89,7 @@ impl CheckCounts {
     }
 
     fn days(&self) -> MutexGuard<'_, BTreeMap<Date, CountedDay>> {
-        self.days.lock().unwrap_or_else(PoisonError::into_inner)
+        self.days.lock()
     }
 
     fn key(&self, day: Date) -> Vec<u8> {
@@ -129,10 +129,7 @@ impl<C: Deref<Target = Catalogue>> CheckHistory<C> {
     /// Those of the store. Nothing is lost: it is written the next time.
     pub fn write(&self) -> Result<(), CatalogueError> {
         let counted = &self.0.check_counts;
-        let mut cleared = counted
-            .writing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut cleared = counted.writing.lock();
         let days = counted.unwritten();
         if days.is_empty() {
             return Ok(());

@@ -1,8 +1,9 @@
 //! What keeps the set of recipes as it is while books are added.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// How long a change of the recipes looks for a moment in which no books are being added.
 const FEEDS: Duration = Duration::from_secs(30);
@@ -16,7 +17,7 @@ pub(super) struct FeedLock(RwLock<()>);
 impl FeedLock {
     /// Held while books are added.
     pub(super) fn shared(&self) -> RwLockReadGuard<'_, ()> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     /// Runs a change of the set of recipes while no books are being added.
@@ -30,12 +31,11 @@ impl FeedLock {
     fn wait(&self) -> RwLockWriteGuard<'_, ()> {
         let since = Instant::now();
         while since.elapsed() < FEEDS {
-            match self.0.try_write() {
-                Ok(alone) => return alone,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            if let Some(alone) = self.0.try_write() {
+                return alone;
             }
+            sleep(PAUSE);
         }
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 }

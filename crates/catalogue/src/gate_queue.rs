@@ -4,7 +4,9 @@
 //! the books of one key never hold up another key for longer than one of them takes.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use lapidary_gems::{Gem, RecipeName};
 
@@ -159,10 +161,7 @@ impl GateQueue {
             number: books.add(by.to_string(), could_match, rivals),
         };
         while !books.begins(place.number) {
-            books = self
-                .changed
-                .wait(books)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut books);
         }
         // It may be the turn of another key now.
         self.changed.notify_all();
@@ -170,7 +169,7 @@ impl GateQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, BookBits> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+        self.books.lock()
     }
 }
 

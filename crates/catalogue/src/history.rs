@@ -1,10 +1,10 @@
 //! Figures over time, kept in memory since the start of this process.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use crate::api::{History, Sample};
 use crate::metrics::{Metrics, resident};
@@ -107,7 +107,7 @@ impl Recorder {
     /// Takes figures, if it is time to.
     pub fn take(&self, metrics: &Metrics) {
         let now = Instant::now();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if all.iter().any(|series| series.is_due(now)) {
             let (counted, state) = (EventCounts::of(metrics), state(metrics));
             all.iter_mut()
@@ -117,7 +117,7 @@ impl Recorder {
 
     /// The figures of the last hour, or of the last week.
     pub fn shown(&self, of_week: bool) -> History {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[usize::from(of_week)].shown()
+        self.0.lock()[usize::from(of_week)].shown()
     }
 }
 

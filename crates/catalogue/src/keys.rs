@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use sha2::{Digest, Sha256};
@@ -111,9 +112,7 @@ pub(super) struct Keyring {
 
 impl Keyring {
     pub(super) fn unwritten(&self) -> MutexGuard<'_, Vec<UnwrittenRevocation>> {
-        self.unwritten
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.unwritten.lock()
     }
 }
 
@@ -235,7 +234,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
             return Ok(());
         }
         // A key is being created or revoked right now: skip this time.
-        let Ok(_changing) = self.0.keyring.changing.try_lock() else {
+        let Some(_changing) = self.0.keyring.changing.try_lock() else {
             return Ok(());
         };
         let kept = self.known()?;

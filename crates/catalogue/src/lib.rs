@@ -127,8 +127,10 @@ pub use watches::{WatchLimits, Watches, start_watching};
 pub use webhooks::{WebhookOwner, Webhooks, start_webhooks};
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 
 use crate::api::Stats;
 use crate::api::Verified;

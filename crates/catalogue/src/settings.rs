@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::{MutexGuard, PoisonError};
 
+use parking_lot::MutexGuard;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -70,9 +70,7 @@ impl Catalogue {
 
     /// Held from reading settings until a change that depends on them is written.
     pub(super) fn changing_settings(&self) -> MutexGuard<'_, ()> {
-        self.changing_settings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.changing_settings.lock()
     }
 
     /// Whether folds of added books are kept.

@@ -2,9 +2,11 @@
 //!
 //! A catalogue in a folder belongs to one process, so all of this is trivial there.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockWriteGuard};
 
 use super::{Catalogue, CatalogueError};
 use lapidary_store::{Action, Actor, RowChange, Spending, Spent, Store, StoreError};
@@ -61,11 +63,7 @@ impl<T> CachedSetting<T> {
         catalogue: &Catalogue,
         read: impl FnOnce() -> Result<T, CatalogueError>,
     ) -> Result<Arc<T>, CatalogueError> {
-        let known = self
-            .0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let known = self.0.read().clone();
         if let Some(known) = catalogue.still_known(known)? {
             return Ok(known);
         }
@@ -95,7 +93,7 @@ impl<T> CachedSetting<T> {
     }
 
     fn known(&self) -> RwLockWriteGuard<'_, Option<(Instant, Arc<T>)>> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 }
 
@@ -106,7 +104,7 @@ impl Catalogue {
         alone: &'c Mutex<()>,
         name: &'static str,
     ) -> Result<Turn<'c>, CatalogueError> {
-        let alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone.lock();
         let lease = Lease::wait(&self.store, name)?;
         if name == GATE && lease.was_abandoned() {
             lease.refuse_former()?;

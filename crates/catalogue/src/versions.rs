@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::check::Asked;
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -45,7 +46,7 @@ impl CheckedVersions {
 
     fn count(&self, key: &str, digest: &str, book: BookNo, now: Timestamp) {
         let text = self.hashing.hash_one(digest);
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.lock();
         if !keys.contains_key(key) && keys.len() >= KEYS {
             keys.retain(|_, books| books.iter().any(|book| !book.is_over(now)));
             if keys.len() >= KEYS {
@@ -81,7 +82,7 @@ impl CheckedVersions {
 
     /// The keys that have checked [`MANY`] texts that one book matches.
     pub(super) fn of_many(&self, now: Timestamp) -> Vec<String> {
-        let keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.keys.lock();
         let has_many = |books: &VecDeque<MatchedBook>| {
             let mut books = books.iter().filter(|book| !book.is_over(now));
             books.any(|book| book.texts.len() >= MANY)
@@ -149,11 +150,11 @@ mod tests {
                 checked.count(&key.to_string(), "text", BookNo(book), at);
             }
         }
-        let keys = checked.keys.lock().unwrap();
+        let keys = checked.keys.lock();
         assert_eq!((keys.len(), keys["1"].len()), (KEYS, BOOKS));
         drop(keys);
         let later = at + PERIOD * 2;
         checked.count("new", "text", BookNo(1), later);
-        assert_eq!(checked.keys.lock().unwrap().len(), 1);
+        assert_eq!(checked.keys.lock().len(), 1);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::detect::PIECE;
 use super::encoding::Encoding;
@@ -75,11 +76,7 @@ impl<R: Read + Seek> Pieces<R> {
     /// # Errors
     /// Those of the source; [`io::ErrorKind::InvalidData`] if the text is not UTF-8, or if a piece has no end.
     pub fn next<'p>(&self, buffer: &'p mut Vec<u8>) -> io::Result<Option<(&'p str, u64)>> {
-        let offset = self
-            .source
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .next(buffer)?;
+        let offset = self.source.lock().next(buffer)?;
         if buffer.is_empty() {
             return Ok(None);
         }

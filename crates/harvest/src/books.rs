@@ -1,10 +1,11 @@
 //! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::{fmt, mem};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use url::Url;
 
@@ -94,7 +95,7 @@ impl BookChanges<'_, '_> {
             books.into_iter(),
         );
         let main = self.0.source.text.clone();
-        let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = READING.lock();
         loop {
             let (mut read, mut text) = (Vec::new(), 0);
             while text < TEXT_BYTES {

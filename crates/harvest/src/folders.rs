@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{
     Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, recommended_watcher,
 };
+use parking_lot::Mutex;
 
 use super::{Source, SourceKind};
 use lapidary_store::BookId;
@@ -53,7 +54,7 @@ impl Folders {
             .map(|source| PathBuf::from(&source.address))
             .collect();
         let mut over = Vec::new();
-        lock(&self.watched).retain(|path, folder| {
+        self.watched.lock().retain(|path, folder| {
             let stays = wanted.contains(path) && !folder.is_lost;
             if !stays {
                 over.push(path.clone());
@@ -67,7 +68,7 @@ impl Folders {
         self.failed
             .retain(|path, since| wanted.contains(path) && since.elapsed() < AGAIN);
         for path in wanted {
-            if !lock(&self.watched).contains_key(&path) && !self.failed.contains_key(&path) {
+            if !self.watched.lock().contains_key(&path) && !self.failed.contains_key(&path) {
                 self.watch(path);
             }
         }
@@ -87,7 +88,7 @@ impl Folders {
             is_lost: false,
         };
         folder.change();
-        lock(&self.watched).insert(path, folder);
+        self.watched.lock().insert(path, folder);
     }
 
     fn watcher(&mut self) -> notify::Result<&mut RecommendedWatcher> {
@@ -102,7 +103,7 @@ impl Folders {
 
     /// Whether the folder of a source has changed, and is at rest.
     pub(super) fn has_changed(&self, source: &Source) -> bool {
-        let watched = lock(&self.watched);
+        let watched = self.watched.lock();
         let folder = watched
             .get(Path::new(&source.address))
             .filter(|_| source.kind == SourceKind::Folder);
@@ -112,7 +113,7 @@ impl Folders {
 
     /// Forgets a change, because the run that begins now sees it.
     pub(super) fn forget(&self, source: &Source) {
-        if let Some(folder) = lock(&self.watched).get_mut(Path::new(&source.address)) {
+        if let Some(folder) = self.watched.lock().get_mut(Path::new(&source.address)) {
             folder.changed = None;
         }
     }
@@ -120,7 +121,7 @@ impl Folders {
 
 /// Notes what happened. That files are read is no change.
 fn note(watched: &Mutex<BTreeMap<PathBuf, Folder>>, event: notify::Result<Event>) {
-    let mut watched = lock(watched);
+    let mut watched = watched.lock();
     let event = match event {
         Ok(event) if !event.need_rescan() => event,
         // Something was missed.
@@ -141,8 +142,4 @@ fn note(watched: &Mutex<BTreeMap<PathBuf, Folder>>, event: notify::Result<Event>
         );
         folder.is_lost |= is_end && event.paths.iter().any(|changed| changed == path);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

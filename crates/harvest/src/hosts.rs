@@ -2,8 +2,10 @@
 //! be asked next. A host is asked one thing at a time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::robots::Robots;
 use lapidary_work::StopSignal;
@@ -38,18 +40,14 @@ pub(super) struct HostTurn {
     pub(super) pause: Option<Duration>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl HostTurn {
     /// Waits for the turn to ask a host; `None` if told to stop, or if it is not free by then.
     pub(super) fn take(origin: &str, stop: &StopSignal, until: Option<Instant>) -> Option<Self> {
         let host = {
-            let mut all = lock(&HOSTS);
+            let mut all = HOSTS.lock();
             if all.len() > MANY {
                 let now = Instant::now();
-                all.retain(|_, host| Arc::strong_count(host) > 1 || lock(host).next > now);
+                all.retain(|_, host| Arc::strong_count(host) > 1 || host.lock().next > now);
             }
             Arc::clone(all.entry(origin.to_owned()).or_insert_with(|| {
                 Arc::new(Mutex::new(Host {
@@ -62,7 +60,7 @@ impl HostTurn {
         loop {
             let now = Instant::now();
             let wait = {
-                let mut found = lock(&host);
+                let mut found = host.lock();
                 if !found.is_asked && found.next <= now {
                     found.is_asked = true;
                     drop(found);
@@ -82,20 +80,21 @@ impl HostTurn {
 
     /// The host's rules, if they are known.
     pub(super) fn rules(&self) -> Option<Arc<Rules>> {
-        lock(&self.host)
+        self.host
+            .lock()
             .rules
             .clone()
             .filter(|rules| rules.read.elapsed() < BELIEVED)
     }
 
     pub(super) fn learn(&self, rules: Rules) {
-        lock(&self.host).rules = Some(Arc::new(rules));
+        self.host.lock().rules = Some(Arc::new(rules));
     }
 }
 
 impl Drop for HostTurn {
     fn drop(&mut self) {
-        let mut host = lock(&self.host);
+        let mut host = self.host.lock();
         host.is_asked = false;
         if let Some(pause) = self.pause {
             host.next = Instant::now() + pause;

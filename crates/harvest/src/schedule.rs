@@ -1,9 +1,10 @@
 //! Runs sources when they are due, in the background of a server.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::folders::Folders;
 use super::plan::{PlannedRun, end_all, plans, put_planned, removed};
@@ -75,12 +76,12 @@ impl Schedule {
     }
 
     fn folders(&self) -> MutexGuard<'_, Folders> {
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner)
+        self.folders.lock()
     }
 
     /// Updates the metrics from time to time.
     fn measure(&self) -> Result<(), HarvestError> {
-        let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut measured = self.measured.lock();
         if measured.is_some_and(|measured| measured.elapsed() < MEASURE) {
             return Ok(());
         }

@@ -14,10 +14,10 @@
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::EvaluateError;
@@ -161,7 +161,7 @@ impl Detector for External {
     }
 
     fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
-        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut talk = self.talk.lock();
         let asked = talk.say(&json!({"check": text.original()}));
         let found = asked
             .and_then(|()| talk.answer())
@@ -178,7 +178,7 @@ impl Detector for External {
 
 impl Drop for External {
     fn drop(&mut self) {
-        let talk = self.talk.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let talk = self.talk.get_mut();
         talk.end();
     }
 }

@@ -1,9 +1,9 @@
 //! The checks of an evaluation: unchanged books, and disguised copies of them, whole and in pieces.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashSet;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -78,24 +78,16 @@ impl EvaluationRun<'_> {
                 let (of_book, found) = self.book(book, &|| {
                     progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, all);
                 })?;
-                findings
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .merge(found);
-                let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
+                findings.lock().merge(found);
+                let mut named = named.lock();
                 for (detector, names) in of_book.into_iter().enumerate() {
                     named[detector][book] = names;
                 }
                 Ok::<(), EvaluateError>(())
             })?;
-        let named = named.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let named = named.into_inner();
         let found = named.iter().map(|named| self.pairs_found(named)).collect();
-        Ok((
-            found,
-            findings
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner),
-        ))
+        Ok((found, findings.into_inner()))
     }
 
     /// Checks a book and all its disguised copies. For the unchanged book, returns the reported books by detector.

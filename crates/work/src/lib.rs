@@ -33,9 +33,3 @@ pub use lease::Lease;
 pub use queue::{Bottleneck, DueWork, Slot, WorkKind};
 pub use runner::{LeasedWork, Runner};
 pub use stop::StopSignal;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use lapidary_store::StoreError;
 
-use crate::{Lease, LeasedWork, Runner, StopSignal, lock};
+use crate::{Lease, LeasedWork, Runner, StopSignal};
 
 /// A kind of work: what is due of it, and how it is done.
 pub trait WorkKind: Send + Sync + 'static {
@@ -88,7 +88,7 @@ impl<K: WorkKind> WorkQueue<K> {
     pub(crate) fn run(self: &Arc<Self>) {
         let mut common = None;
         while !self.runner.is_stopping() {
-            let ended = lock(&self.runner.registry).ended(K::NAME);
+            let ended = self.runner.registry.lock().ended(K::NAME);
             if let Err(error) = self.look(&mut common) {
                 tracing::warn!("work of the kind {}: {error}", K::NAME);
             }
@@ -169,7 +169,7 @@ impl<K: WorkKind> WorkQueue<K> {
     /// Ends one of these, if it has had its turn: of the owner with the most, the oldest. It is due again, after what waits now.
     fn make_room(&self, whose: impl Fn(&Slot) -> bool) {
         let owners = self.owners();
-        let registry = lock(&self.runner.registry);
+        let registry = self.runner.registry.lock();
         let done = registry
             .of(K::NAME)
             .filter(|work| whose(&work.slot) && work.since.elapsed() > K::TURN);
@@ -183,14 +183,14 @@ impl<K: WorkKind> WorkQueue<K> {
     /// How many places each owner has.
     fn owners(&self) -> BTreeMap<String, usize> {
         let mut owners = BTreeMap::new();
-        for work in lock(&self.runner.registry).of(K::NAME) {
+        for work in self.runner.registry.lock().of(K::NAME) {
             *owners.entry(work.slot.owner.clone()).or_default() += 1;
         }
         owners
     }
 
     fn count(&self, whose: impl Fn(&Slot) -> bool) -> usize {
-        let registry = lock(&self.runner.registry);
+        let registry = self.runner.registry.lock();
         registry
             .of(K::NAME)
             .filter(|work| whose(&work.slot))
@@ -202,28 +202,23 @@ impl<K: WorkKind> WorkQueue<K> {
         let Runner {
             registry, changed, ..
         } = &*self.runner;
-        drop(
-            changed.wait_timeout_while(lock(registry), K::LOOK, |registry| {
-                !registry.is_stopping && registry.ended(K::NAME) == ended
-            }),
+        changed.wait_while_for(
+            &mut registry.lock(),
+            |registry| !registry.is_stopping && registry.ended(K::NAME) == ended,
+            K::LOOK,
         );
     }
 
     /// Waits for the work to end, or leaves it alone.
     fn finish(&self) {
         let begun = Instant::now();
-        let mut registry = lock(&self.runner.registry);
+        let mut registry = self.runner.registry.lock();
         while registry.of(K::NAME).next().is_some() {
             let left = K::PATIENCE.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 break;
             }
-            registry = self
-                .runner
-                .changed
-                .wait_timeout(registry, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            self.runner.changed.wait_for(&mut registry, left);
         }
         let left: Vec<Arc<StopSignal>> = registry
             .of(K::NAME)
@@ -258,7 +253,7 @@ fn foremost<'o>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     use lapidary_store::{RocksStore, Store};
 
@@ -305,7 +300,7 @@ mod tests {
         }
 
         fn due(&self) -> Result<Vec<DueWork<&'static str>>, StoreError> {
-            let left = lock(&self.left).clone();
+            let left = self.left.lock().clone();
             let due = left.into_iter().map(|name| {
                 let bottleneck = is_of_site(name).then(|| Bottleneck {
                     name: "site".to_owned(),
@@ -323,15 +318,15 @@ mod tests {
         }
 
         fn run(&self, name: &'static str, work: &Arc<LeasedWork>) -> Result<(), StoreError> {
-            let mut running = lock(&self.running);
+            let mut running = self.running.lock();
             running.push(name);
             let of_site = running.iter().filter(|name| is_of_site(name)).count();
-            let mut most = lock(&self.most);
+            let mut most = self.most.lock();
             *most = (most.0.max(running.len()), most.1.max(of_site));
             drop((running, most));
             work.stop().sleep(Duration::from_millis(50));
-            lock(&self.running).retain(|running| *running != name);
-            lock(&self.left).retain(|left| *left != name);
+            self.running.lock().retain(|running| *running != name);
+            self.left.lock().retain(|left| *left != name);
             Ok(())
         }
     }
@@ -351,12 +346,12 @@ mod tests {
             most: Mutex::default(),
         });
         runner.schedule(Arc::clone(&pieces));
-        while !lock(&pieces.left).is_empty() {
+        while !pieces.left.lock().is_empty() {
             assert!(runner.sleep(Duration::from_millis(5)));
         }
         runner.stop();
         runner.join();
         assert!(runner.begin("a").expect("the store").is_none());
-        assert_eq!(*lock(&pieces.most), (2, 1));
+        assert_eq!(*pieces.most.lock(), (2, 1));
     }
 }

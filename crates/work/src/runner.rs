@@ -1,15 +1,17 @@
 //! The work of a process.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use lapidary_store::{Action, Actor, LeaseEnd, RowChange, Store, StoreError};
 
 use crate::lease::LEASE;
 use crate::queue::{Slot, WorkKind, WorkQueue};
-use crate::{Lease, StopSignal, lock};
+use crate::{Lease, StopSignal};
 
 /// How often to renew a lease.
 const RENEWAL: Duration = Duration::from_secs(2);
@@ -98,7 +100,7 @@ impl Runner {
     /// Whether this work is being done here.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        lock(&self.registry).works.contains_key(name)
+        self.registry.lock().works.contains_key(name)
     }
 
     /// Pauses work, if it is done here: it ends soon, and may still write down what it has done.
@@ -119,7 +121,7 @@ impl Runner {
     }
 
     fn stop_of(&self, name: &str) -> Option<Arc<StopSignal>> {
-        let registry = lock(&self.registry);
+        let registry = self.registry.lock();
         registry
             .works
             .get(name)
@@ -134,7 +136,7 @@ impl Runner {
 
     /// Does something else in the background, until it sees that it [must stop](Runner::is_stopping).
     pub fn beside(&self, work: impl FnOnce() + Send + 'static) {
-        let mut threads = lock(&self.threads);
+        let mut threads = self.threads.lock();
         threads.retain(|thread| !thread.is_finished());
         threads.push(thread::spawn(work));
     }
@@ -142,21 +144,20 @@ impl Runner {
     /// Whether everything is to stop.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        lock(&self.registry).is_stopping
+        self.registry.lock().is_stopping
     }
 
     /// Waits this long, or until everything is to stop. Returns whether it goes on.
     pub fn sleep(&self, time: Duration) -> bool {
-        let (registry, _) = self
-            .changed
-            .wait_timeout_while(lock(&self.registry), time, |registry| !registry.is_stopping)
-            .unwrap_or_else(PoisonError::into_inner);
-        !registry.is_stopping
+        let goes_on = |registry: &mut Registry| !registry.is_stopping;
+        let mut registry = self.registry.lock();
+        self.changed.wait_while_for(&mut registry, goes_on, time);
+        goes_on(&mut registry)
     }
 
     /// Tells everything to stop. What is done resumes when the store is served again.
     pub fn stop(&self) {
-        let mut registry = lock(&self.registry);
+        let mut registry = self.registry.lock();
         registry.is_stopping = true;
         self.changed.notify_all();
         for running in registry.works.values() {
@@ -166,7 +167,7 @@ impl Runner {
 
     /// Waits until everything has stopped.
     pub fn join(&self) {
-        let threads = std::mem::take(&mut *lock(&self.threads));
+        let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             // One that panicked has said so.
             let _ = thread.join();
@@ -186,7 +187,7 @@ struct Registration {
 impl Registration {
     fn register(runner: &Arc<Runner>, kind: &'static str, name: &str, slot: Slot) -> Option<Self> {
         let stop = Arc::new(StopSignal::default());
-        let mut registry = lock(&runner.registry);
+        let mut registry = runner.registry.lock();
         if registry.is_stopping || registry.works.contains_key(name) {
             return None;
         }
@@ -209,7 +210,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let mut registry = lock(&self.runner.registry);
+        let mut registry = self.runner.registry.lock();
         registry.works.remove(&self.name);
         if self.is_begun {
             *registry.ended.entry(self.kind).or_default() += 1;

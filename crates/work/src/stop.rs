@@ -1,9 +1,8 @@
 //! Telling work to stop.
 
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::lock;
+use parking_lot::{Condvar, Mutex};
 
 /// Tells work to stop.
 #[derive(Debug, Default)]
@@ -24,7 +23,7 @@ enum StopRequest {
 
 impl StopSignal {
     fn tell(&self, what: StopRequest) {
-        let mut told = lock(&self.told);
+        let mut told = self.told.lock();
         *told = what.max(*told);
         self.changed.notify_all();
     }
@@ -42,27 +41,26 @@ impl StopSignal {
     /// Whether it was told to stop.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        *lock(&self.told) != StopRequest::GoOn
+        *self.told.lock() != StopRequest::GoOn
     }
 
     /// Whether it may change nothing any more.
     #[must_use]
     pub fn is_dropped(&self) -> bool {
-        *lock(&self.told) == StopRequest::Drop
+        *self.told.lock() == StopRequest::Drop
     }
 
     /// Waits this long, or until it is stopped. Returns whether it goes on.
     pub fn sleep(&self, time: Duration) -> bool {
-        let (told, _) = self
-            .changed
-            .wait_timeout_while(lock(&self.told), time, |told| *told == StopRequest::GoOn)
-            .unwrap_or_else(PoisonError::into_inner);
-        *told == StopRequest::GoOn
+        let goes_on = |told: &mut StopRequest| *told == StopRequest::GoOn;
+        let mut told = self.told.lock();
+        self.changed.wait_while_for(&mut told, goes_on, time);
+        goes_on(&mut told)
     }
 
     /// Makes a change, unless nothing may be changed any more.
     pub(crate) fn unless_dropped<T>(&self, change: impl FnOnce() -> T) -> Option<T> {
-        let told = lock(&self.told);
+        let told = self.told.lock();
         (*told != StopRequest::Drop).then(change)
     }
 }

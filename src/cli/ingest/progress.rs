@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use hashbrown::HashMap;
@@ -11,6 +10,7 @@ use lapidary_catalogue::api::{AddOutcome, Added, Report, Restriction};
 use lapidary_extract::Format;
 use lapidary_language::Language;
 use lapidary_report::hidden_words;
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::super::failure::{Failure, Status};
@@ -110,7 +110,7 @@ impl Progress {
         name: BookLabel,
         added: Result<Added, Failure>,
     ) -> Result<(), Failure> {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         let BookLabel { name: file, format } = name;
         if self.json {
             let refused = added.as_ref().err();
@@ -149,10 +149,7 @@ impl Progress {
             bytes,
             refused,
             matched,
-        } = self
-            .counts
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        } = self.counts.into_inner();
         let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
         let rate = HumanBytes((bytes as f64 / seconds) as u64);
         let (bytes, count) = (HumanBytes(bytes), refused.len());

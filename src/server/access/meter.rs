@@ -1,6 +1,6 @@
 //! How much of its rate and its daily quota a key has used.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
@@ -12,6 +12,7 @@ use governor::state::{InMemoryState, NotKeyed};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::super::problem::Problem;
 use super::{header, quota, too_many, whole_seconds};
@@ -253,7 +254,7 @@ impl Meter {
     /// day too: a key whose quota was used up under a wrong clock is not locked out until that day.
     fn used_on(&self, now: Timestamp) -> (MutexGuard<'_, Used>, Duration) {
         let (day, left_of_day) = day_of(now);
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         if used.usage.day != day {
             *used = Used {
                 usage: Usage { day, count: 0 },
@@ -337,7 +338,7 @@ impl Meter {
     /// The usage, if not all of it is on disk; it is considered saved from now on.
     pub(super) fn unnoted(&self) -> Option<Usage> {
         self.quota?;
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock();
         let changed = used.noted != used.usage.count;
         used.noted = used.usage.count;
         changed.then_some(used.usage)

@@ -10,7 +10,7 @@ mod meter;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::body::BoxBody;
@@ -24,6 +24,7 @@ use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest, Resource};
 use governor::Quota;
 use hashbrown::HashMap;
+use parking_lot::RwLock;
 
 pub(crate) use self::clients::ClientLimit;
 use self::hosts::Hosts;
@@ -166,12 +167,7 @@ impl Access {
     /// The meter of a key, shared by all of its successive secrets.
     fn meter(&self, catalogue: &Arc<Catalogue>, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
         let holds = |meter: &Arc<Meter>| meter.limits() == (key.rate, key.quota);
-        let known = self
-            .meters
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&key.name)
-            .cloned();
+        let known = self.meters.read().get(&key.name).cloned();
         if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
@@ -180,7 +176,7 @@ impl Access {
             catalogue.keys().usage(&key.name)?,
             catalogue,
         ));
-        let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
+        let mut meters = self.meters.write();
         let meter = meters
             .entry(key.name.clone())
             .or_insert_with(|| Arc::clone(&new));
@@ -215,15 +211,12 @@ impl Access {
 
     /// Forgets the usage of a key that no longer exists.
     pub(super) fn forget(&self, name: &str) {
-        self.meters
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(name);
+        self.meters.write().remove(name);
     }
 
     /// Saves to disk how much of their quotas keys have used.
     pub(super) fn note_usage(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
-        let meters = self.meters.read().unwrap_or_else(PoisonError::into_inner);
+        let meters = self.meters.read();
         let changed = meters
             .iter()
             .filter_map(|(name, meter)| Some((name.clone(), meter.unnoted()?)));

@@ -6,9 +6,10 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::RwLock;
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
@@ -222,20 +223,14 @@ impl Tls {
     /// renewed so far, does not replace a working certificate.
     pub(crate) fn renew(&self) {
         let found = self.paths.read().map_err(|error| error.to_string());
-        if found
-            == self
-                .current
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .found
-        {
+        if found == self.current.read().found {
             return;
         }
         let loaded = found
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|files| Loaded::new(&self.paths, files).map_err(|error| error.to_string()));
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write();
         current.found = found;
         match loaded {
             Ok(loaded) => {
@@ -248,10 +243,7 @@ impl Tls {
 
     /// When the certificate being served expires.
     pub(crate) fn until(&self) -> Timestamp {
-        self.current
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .until
+        self.current.read().until
     }
 
     /// The TLS configuration for this certificate.
@@ -283,12 +275,6 @@ impl fmt::Debug for Tls {
 
 impl ResolvesServerCert for Tls {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(
-            &self
-                .current
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .served,
-        ))
+        Some(Arc::clone(&self.current.read().served))
     }
 }

@@ -1,7 +1,7 @@
 //! Forms with files: `multipart/form-data`, as browsers and `curl -F` send them.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue};
 use actix_web::web::{Data, Payload};
@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use memchr::memmem;
 use multer::{Field, Multipart};
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::server::ServerState;
@@ -109,13 +110,7 @@ pub(crate) async fn answer<A: Serialize + 'static>(
                         declared: declared[at].clone(),
                         bytes,
                     };
-                    Raw::of_form(
-                        part,
-                        room.lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .another(),
-                        limits,
-                    )
+                    Raw::of_form(part, room.lock().another(), limits)
                 });
                 work(
                     catalogue,

@@ -2,13 +2,14 @@
 //! bounded for any length. Responses are sent in the order of the lines.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
+use parking_lot::Mutex;
 use serde::Serialize;
 use utoipa::PartialSchema;
 use utoipa::openapi::{Object, RefOr, Schema};
@@ -152,7 +153,7 @@ fn process<A: Serialize>(
 ) -> WrittenLines {
     let room = Mutex::new(room);
     let answers = work(catalogue, lines, &room);
-    let mut room = room.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut room = room.into_inner();
     let bytes = written(&answers);
     drop(answers);
     room.shrink_to(bytes.len());

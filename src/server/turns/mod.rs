@@ -10,10 +10,11 @@ mod fair;
 use std::io;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use self::fair::Fair;
@@ -182,7 +183,7 @@ impl Queue {
     }
 
     fn jobs(&self) -> MutexGuard<'_, JobQueue> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// The loop of a thread.
@@ -203,10 +204,7 @@ impl Queue {
             if jobs.closed {
                 return None;
             }
-            jobs = self
-                .changed
-                .wait(jobs)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut jobs);
         }
     }
 }

@@ -12,8 +12,10 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use lapidary_gems::Recipe;
 
@@ -49,19 +51,19 @@ pub(super) struct BegunJobs {
 
 impl BegunJobs {
     fn all(&self) -> Vec<StoredJob> {
-        let begun: Vec<_> = lock(&self.begun).values().cloned().collect();
-        begun.iter().map(|job| lock(job).clone()).collect()
+        let begun: Vec<_> = self.begun.lock().values().cloned().collect();
+        begun.iter().map(|job| job.lock().clone()).collect()
     }
 
     fn get(&self, id: u32) -> Option<StoredJob> {
-        let begun = lock(&self.begun).get(&id).cloned();
-        begun.map(|job| lock(&job).clone())
+        let begun = self.begun.lock().get(&id).cloned();
+        begun.map(|job| job.lock().clone())
     }
 
     fn insert(&self, job: StoredJob) -> Arc<Mutex<StoredJob>> {
         let id = job.job.id;
         let job = Arc::new(Mutex::new(job));
-        lock(&self.begun).insert(id, Arc::clone(&job));
+        self.begun.lock().insert(id, Arc::clone(&job));
         job
     }
 
@@ -87,7 +89,7 @@ impl WorkKind for InterruptedJobs {
     }
 
     fn due(&self) -> Result<Vec<DueWork<u32>>, CatalogueError> {
-        let begun: Vec<u32> = lock(&self.0.jobs.begun).keys().copied().collect();
+        let begun: Vec<u32> = self.0.jobs.begun.lock().keys().copied().collect();
         let mut left = self.0.jobs().stored()?;
         left.retain(|job| job.is_running() && !begun.contains(&job.job.id));
         let due = left.into_iter().map(|StoredJob { job, .. }| DueWork {
@@ -171,10 +173,6 @@ fn interrupted_recipe<'a>(kept: &'a [StoredJob], name: &str) -> Option<&'a Recip
     });
     let mut with_secret = recipes.filter(|recipe| recipe.secret().is_some());
     with_secret.find(|recipe| recipe.public_name() == public)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The jobs of a catalogue ([`Catalogue::jobs`]).
@@ -394,13 +392,13 @@ impl Jobs<Editor<'_>> {
             work,
             saved: Mutex::new(Instant::now()),
         };
-        let job = lock(begun).clone();
+        let job = begun.lock().clone();
         let ended = work.keep_during(
             || {},
             || {},
             || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress))),
         );
-        let job = lock(begun).clone();
+        let job = begun.lock().clone();
         let ended = match ended {
             Ok(Ok(result)) => job.done(result),
             // It resumes at the next start.
@@ -421,7 +419,7 @@ impl Jobs<Editor<'_>> {
             Ok(true) => {}
             Ok(false) => {
                 tracing::info!("job {id} was cancelled, or goes on in another process");
-                lock(&self.0.jobs.begun).remove(id);
+                self.0.jobs.begun.lock().remove(id);
                 return;
             }
             Err(error) => tracing::error!(
@@ -433,7 +431,7 @@ impl Jobs<Editor<'_>> {
         } else {
             tracing::info!("job {id} ({kind}): {state}");
         }
-        *lock(begun) = ended;
+        *begun.lock() = ended;
     }
 
     fn perform(
@@ -553,7 +551,7 @@ impl JobProgress<'_> {
     /// # Errors
     /// [`StoreError::Stopped`] if the job must stop.
     fn step(&self, done: u64, total: u64) -> Result<(), StoreError> {
-        let job = &mut lock(self.job).job;
+        let job = &mut self.job.lock().job;
         (job.done, job.total) = (done, total);
         if self.work.stop().is_stopped() {
             return Err(StoreError::Stopped);
@@ -579,11 +577,11 @@ impl JobProgress<'_> {
         now: bool,
         change: impl FnOnce(&mut StoredJob),
     ) -> Result<(), CatalogueError> {
-        change(&mut lock(self.job));
-        let mut saved = lock(&self.saved);
+        change(&mut self.job.lock());
+        let mut saved = self.saved.lock();
         if now || saved.elapsed() >= SAVED_EVERY {
             // Whoever lists jobs does not wait for the store.
-            let job = row(&lock(self.job));
+            let job = row(&self.job.lock());
             self.apply(&[job])?;
             *saved = Instant::now();
         }

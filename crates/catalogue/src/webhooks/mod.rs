@@ -12,10 +12,11 @@ mod events;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -190,7 +191,7 @@ impl WorkKind for Delivery {
         let webhooks = self.catalogue.webhooks();
         let last = self.catalogue.store.last_audited()?;
         let (progress, stored) = (webhooks.progress()?, webhooks.stored()?);
-        let mut failing = lock(&self.catalogue.webhooks.failing);
+        let mut failing = self.catalogue.webhooks.failing.lock();
         failing.retain(|owner, _| stored.contains_key(owner));
         let (mut due, mut most_behind) = (Vec::new(), 0);
         for (owner, kept) in stored {
@@ -266,7 +267,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
     fn all(&self) -> Result<Vec<(WebhookOwner, WebhookStatus)>, CatalogueError> {
         let last = self.0.store.last_audited()?;
         let (progress, stored) = (self.progress()?, self.stored()?);
-        let failing = lock(&self.0.webhooks.failing);
+        let failing = self.0.webhooks.failing.lock();
         let mut all = Vec::new();
         for (owner, kept) in stored {
             let StoredWebhook {
@@ -409,7 +410,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             Err(Undelivered::Failed(error)) => error,
         };
         METRICS.webhook("failed");
-        let mut failing = lock(&self.0.webhooks.failing);
+        let mut failing = self.0.webhooks.failing.lock();
         let attempts = failing
             .get(owner)
             .map_or(0, |pause| pause.failing.attempts)
@@ -431,7 +432,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
     }
 
     fn forget_failure(&self, owner: &WebhookOwner) {
-        lock(&self.0.webhooks.failing).remove(owner);
+        self.0.webhooks.failing.lock().remove(owner);
     }
 
     fn stored(&self) -> Result<BTreeMap<WebhookOwner, StoredWebhook>, CatalogueError> {
@@ -629,10 +630,6 @@ fn approve_events(
     }
     let known: Vec<&str> = known.into_iter().map(EventType::as_str).collect();
     Err(CatalogueError::BadEvents(known.join(", ")))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {

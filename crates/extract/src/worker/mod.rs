@@ -12,10 +12,11 @@ use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -187,7 +188,7 @@ impl WorkerPool {
 
     /// A worker that is kept, or a new one.
     fn start(&self, kept: Option<&Readers>) -> Result<Process, ExtractError> {
-        let idle = kept.and_then(|kept| lock(&kept.idle).pop());
+        let idle = kept.and_then(|kept| kept.idle.lock().pop());
         idle.map_or_else(|| Process::start(&self.program), Ok)
             .map_err(|error| ExtractError::Busy {
                 why: format!("no process could be started to read it: {error}"),
@@ -264,11 +265,11 @@ impl Readers {
 
     /// Ends the workers that have nothing to do.
     pub fn rest(&self) {
-        lock(&self.idle).clear();
+        self.idle.lock().clear();
     }
 
     fn keep(&self, process: Process, size: u64) {
-        let mut idle = lock(&self.idle);
+        let mut idle = self.idle.lock();
         if size <= SMALL && process.orders < ORDERS && idle.len() < readers() {
             idle.push(process);
         }
@@ -307,10 +308,6 @@ impl Iterator for Parts<'_> {
             _ => Some(Err(process.obituary(limits))),
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn send(stdin: &mut impl Write, order: &ReadOrder, bytes: &[u8]) -> io::Result<()> {
@@ -403,12 +400,10 @@ struct WorkerSlot<'a>(&'a WorkerPool);
 impl<'a> WorkerSlot<'a> {
     /// Waits for a slot, but not until files that take all their time are done.
     fn take(pool: &'a WorkerPool) -> Option<Self> {
-        let free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = pool
-            .freed
-            .wait_timeout_while(free, pool.patience, |free| *free == 0);
-        let (mut free, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        if waited.timed_out() {
+        let mut free = pool.free.lock();
+        pool.freed
+            .wait_while_for(&mut free, |free| *free == 0, pool.patience);
+        if *free == 0 {
             return None;
         }
         *free -= 1;
@@ -418,7 +413,7 @@ impl<'a> WorkerSlot<'a> {
 
 impl Drop for WorkerSlot<'_> {
     fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.0.free.lock() += 1;
         self.0.freed.notify_one();
     }
 }

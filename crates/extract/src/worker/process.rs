@@ -4,9 +4,10 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::{SUBCOMMAND, stopped};
 use crate::ExtractError;
@@ -74,7 +75,7 @@ impl Process {
                 let late = finished.recv_timeout(PATIENCE * limits.seconds() + GRACE)
                     == Err(RecvTimeoutError::Timeout);
                 if late {
-                    let _ = lock(child).kill();
+                    let _ = child.lock().kill();
                 }
                 late
             });
@@ -95,7 +96,7 @@ impl Process {
 
     /// Kills the worker; if it has already ended, this has no effect.
     fn end(&mut self) -> (Option<ExitStatus>, String) {
-        let mut child = lock(&self.child);
+        let mut child = self.child.lock();
         let _ = child.kill();
         let status = child.wait().ok();
         let last_words = self.last_words.take().and_then(|words| words.join().ok());
@@ -129,10 +130,6 @@ fn cause(
         );
         stopped(&format!("its reader died ({status})"))
     }
-}
-
-fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The beginning of a dying worker's error output. The rest is read too, so that the worker does not block on it.

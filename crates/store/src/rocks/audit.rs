@@ -1,6 +1,6 @@
 //! The audit log in its column family.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rocksdb::{ReadOptions, WriteBatch};
@@ -34,10 +34,7 @@ pub(super) fn commit(
             durably(store, batch)
         };
     }
-    let _numbering = store
-        .numbering
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _numbering = store.numbering.lock();
     let (at, actor) = (Timestamp::now(), by.to_string());
     // Not `view`: a caller that changes the recipes holds their lock.
     let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default())
@@ -70,10 +67,7 @@ pub(super) fn commit(
 
 /// Resets the number of the last entry to that of the last existing entry, so that no number is reused.
 pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
-    let _numbering = store
-        .numbering
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _numbering = store.numbering.lock();
     let snapshot = store.view();
     let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
     entries.seek_to_last();

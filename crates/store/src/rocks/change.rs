@@ -1,11 +1,12 @@
 //! A change of books being assembled: it reads the state before, and writes one batch.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use parking_lot::MutexGuard;
 use rocksdb::{ReadOptions, WriteBatch};
 use serde::Serialize;
 

@@ -8,7 +8,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::mem::take;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use lapidary_gems::Gem;
 use rocksdb::{DBRawIterator, FlushOptions, ReadOptions, WriteBatch};
@@ -51,7 +52,7 @@ pub(super) struct CrowdedBuckets(Mutex<BTreeSet<Vec<u8>>>);
 
 impl CrowdedBuckets {
     fn starts(&self) -> MutexGuard<'_, BTreeSet<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Notes the bucket of a gem of so many books if it has so many changes that these cost more than the list.

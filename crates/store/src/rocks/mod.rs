@@ -63,10 +63,12 @@ mod write;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockWriteGuard};
 
 use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
@@ -217,38 +219,32 @@ impl RocksStore {
     }
 
     fn known_recipes(&self) -> Arc<Recipes> {
-        self.recipes
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.recipes.read().clone()
     }
 
     fn view(&self) -> RocksSnapshot<'_> {
         // Snapshot and recipes must match: recipes change under this lock until they are on disk.
-        let recipes = self.recipes.read().unwrap_or_else(PoisonError::into_inner);
+        let recipes = self.recipes.read();
         let snapshot = self.db.snapshot();
         // Read the owners after taking the snapshot, so that all its books have one.
         RocksSnapshot::new(self, snapshot, recipes.clone(), self.known_owners())
     }
 
     fn recipes_to_change(&self) -> RwLockWriteGuard<'_, Arc<Recipes>> {
-        self.recipes.write().unwrap_or_else(PoisonError::into_inner)
+        self.recipes.write()
     }
 
     fn known_owners(&self) -> Arc<Owners> {
-        self.owners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.owners.read().clone()
     }
 
     fn set_owners(&self, owners: Owners) {
-        *self.owners.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(owners);
+        *self.owners.write() = Arc::new(owners);
     }
 
     /// Takes the write lock.
     fn turn(&self) -> MutexGuard<'_, merge::MergeCursor> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     fn family(&self, family: Family) -> &ColumnFamily {

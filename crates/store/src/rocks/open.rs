@@ -4,9 +4,10 @@ use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, RwLock};
 
+use parking_lot::{Mutex, RwLock};
 use rocksdb::{Cache, DB, IteratorMode, Options};
 
 use super::error::{damaged, from_io, from_rocksdb, show};

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
+use parking_lot::Mutex;
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
@@ -124,7 +125,7 @@ impl<'a> RocksSnapshot<'a> {
     }
 
     pub(super) fn sizes_of(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
-        let mut known = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.sizes.lock();
         if let Some(sizes) = known.get(&recipe.number) {
             return Ok(sizes.clone());
         }

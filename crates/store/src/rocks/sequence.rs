@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::error::{damaged, from_io};
 use crate::StoreError;
@@ -57,7 +58,7 @@ impl Acknowledged {
 
     /// Records that everything up to this number is on disk.
     pub(super) fn set(&self, number: u64) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let (file, last) = &mut *kept;
         if number > *last {
             *last = number;
