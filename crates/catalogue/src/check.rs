@@ -121,24 +121,20 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
                 Asked::of_gems(gems, indexed.as_deref(), chosen.recipes)?
             }
         };
+        let allowances = self.0.allow_lists().combined()?;
+        let recipes = self.in_recipes(&asked.recipes);
         let checking = Checking {
-            snapshot,
-            asked: self.in_recipes(&asked.recipes),
             aside: self.in_recipes(&asked.aside),
-            digests: &asked.digests,
             bytes: asked.bytes,
-            allowances: &*self.0.allow_lists().combined()?,
-            deciding: &deciding,
             day: options.day.unwrap_or_else(today),
             policy: options.policy.as_ref(),
             exactly: options.exactly,
-            without: &BTreeSet::new(),
-            is_left_out: &|_, _| false,
             decided_by: &|book| {
                 if !options.exactly {
                     self.0.versions.note(&options.by, &asked, book);
                 }
             },
+            ..Checking::new(snapshot, recipes, &asked.digests, &allowances, &deciding)
         };
         let text = query.as_text();
         let report = Report {
@@ -166,23 +162,15 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         if asked.recipes.is_empty() {
             return Ok(None);
         }
+        let libraries = self.0.libraries();
+        let deciding = libraries.deciding_for(snapshot, options.own.clone())?;
+        let allowances = self.0.allow_lists().combined()?;
+        let recipes = self.in_recipes(&asked.recipes);
         let checking = Checking {
-            snapshot,
-            asked: self.in_recipes(&asked.recipes),
-            aside: Vec::new(),
-            digests: &asked.digests,
             bytes: asked.bytes,
-            allowances: &*self.0.allow_lists().combined()?,
-            deciding: &self
-                .0
-                .libraries()
-                .deciding_for(snapshot, options.own.clone())?,
             day: options.day.unwrap_or_else(today),
             policy: options.policy.as_ref(),
-            exactly: false,
-            without: &BTreeSet::new(),
-            is_left_out: &|_, _| false,
-            decided_by: &|_| {},
+            ..Checking::new(snapshot, recipes, &asked.digests, &allowances, &deciding)
         };
         checking.effect_of(options.library.as_ref(), book)
     }
@@ -195,23 +183,13 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
     ) -> Result<Vec<BookKey>, CatalogueError> {
         let asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
         let snapshot = self.0.store.snapshot();
+        let libraries = self.0.libraries();
+        let deciding = libraries.deciding_for(&*snapshot, BTreeSet::new())?;
+        let allowances = self.0.allow_lists().combined()?;
+        let recipes = self.in_recipes(&asked.recipes);
         let checking = Checking {
-            snapshot: &*snapshot,
-            asked: self.in_recipes(&asked.recipes),
-            aside: Vec::new(),
-            digests: &asked.digests,
             bytes: asked.bytes,
-            allowances: &*self.0.allow_lists().combined()?,
-            deciding: &self
-                .0
-                .libraries()
-                .deciding_for(&*snapshot, BTreeSet::new())?,
-            day: today(),
-            policy: None,
-            exactly: false,
-            without: &BTreeSet::new(),
-            is_left_out: &|_, _| false,
-            decided_by: &|_| {},
+            ..Checking::new(&*snapshot, recipes, &asked.digests, &allowances, &deciding)
         };
         checking.matches()
     }
@@ -266,20 +244,14 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             return Ok(None);
         }
         let digests: Vec<String> = record.digests().cloned().collect();
+        let allowances = self.0.allow_lists().combined()?;
+        let recipes = self.in_recipes(&asked);
         let checking = Checking {
-            snapshot,
-            asked: self.in_recipes(&asked),
             aside: self.in_recipes(&aside),
-            digests: &digests,
             bytes: Some(record.bytes).filter(|bytes| *bytes > 0),
-            allowances: &*self.0.allow_lists().combined()?,
-            deciding: &deciding,
-            day: today(),
-            policy: None,
             exactly: options.exactly,
-            without: &BTreeSet::new(),
             is_left_out: &|number, _| number == book,
-            decided_by: &|_| {},
+            ..Checking::new(snapshot, recipes, &digests, &allowances, &deciding)
         };
         checking.report(options).map(Some)
     }

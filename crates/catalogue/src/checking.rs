@@ -11,6 +11,7 @@ use super::CatalogueError;
 use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
 use super::answer_size::Shown;
+use super::check::today;
 use super::libraries::Deciding;
 use super::told::{Told, whole_percent};
 use crate::api::{BookRef, Match, Report};
@@ -73,6 +74,35 @@ pub(super) struct Checking<'a> {
     pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
     /// Gets the book behind the verdict of a report.
     pub(super) decided_by: &'a dyn Fn(BookNo),
+}
+
+static NO_LIBRARIES: BTreeSet<Library> = BTreeSet::new();
+
+impl<'a> Checking<'a> {
+    /// Of a query today, against all books, by the policies of their libraries.
+    pub(super) fn new(
+        snapshot: &'a dyn Snapshot,
+        asked: Vec<InRecipe<'a>>,
+        digests: &'a [String],
+        allowances: &'a Allowances,
+        deciding: &'a Deciding<'a>,
+    ) -> Self {
+        Self {
+            snapshot,
+            asked,
+            aside: Vec::new(),
+            digests,
+            bytes: None,
+            allowances,
+            deciding,
+            day: today(),
+            policy: None,
+            exactly: false,
+            without: &NO_LIBRARIES,
+            is_left_out: &|_, _| false,
+            decided_by: &|_| {},
+        }
+    }
 }
 
 /// A query in one recipe.

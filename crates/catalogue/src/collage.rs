@@ -9,7 +9,6 @@ use lapidary_gems::{Probe, Recipe, Rule};
 
 use super::add::GemsByRecipe;
 use super::authority::Authority;
-use super::check::today;
 use super::checking::{Checking, InRecipe};
 use super::recipes::{Chosen, reaching_all};
 use super::{CatalogueError, Editor};
@@ -58,20 +57,12 @@ pub(super) fn quarantine_of(
     }
     let mut without = deciding.informing() | &authority.own_libraries();
     without.insert(record.key.library.clone());
+    let allowances = editor.allow_lists().combined()?;
+    let asked = with_rules(&asked, has_text);
     let checking = Checking {
-        snapshot: &*snapshot,
-        asked: with_rules(&asked, has_text),
-        aside: Vec::new(),
-        digests: &[],
-        bytes: None,
-        allowances: &*editor.allow_lists().combined()?,
-        deciding: &deciding,
-        day: today(),
-        policy: None,
-        exactly: false,
         without: &without,
         is_left_out: &|_, outline| deciding.informs(outline).is_some(),
-        decided_by: &|_| {},
+        ..Checking::new(&*snapshot, asked, &[], &allowances, &deciding)
     };
     let works = checking.shared_works(&|recipe| passages(recipe, has_text).fewest() as usize)?;
     let quarantine = Quarantine {

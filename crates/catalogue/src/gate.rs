@@ -325,18 +325,12 @@ impl<'a> Admission<'a> {
         );
         let [asked, aside] = self.needed(&*snapshot, &deciding)?;
         let has_secret = editor.authority()? == Authority::Administrator;
+        let digests = &gated.asked.digests;
         let checking = Checking {
-            snapshot: &*snapshot,
-            asked,
             aside,
-            digests: &gated.asked.digests,
             bytes: gated.asked.bytes,
-            allowances: &allowances,
-            deciding: &deciding,
             day,
-            policy: None,
             exactly: has_secret,
-            without: &BTreeSet::new(),
             is_left_out: &|number, outline| {
                 let rights = outline.standing.rights_on(day, outline.rights);
                 own == Some(number)
@@ -348,6 +342,7 @@ impl<'a> Admission<'a> {
                     editor.versions.note(&editor.in_line(), &gated.asked, book);
                 }
             },
+            ..Checking::new(&*snapshot, asked, digests, &allowances, &deciding)
         };
         let verdict = checking.verdict()?;
         if verdict.rights.forbids() {
