@@ -69,19 +69,7 @@ impl LibrarySummary {
 
     /// Adds a book, except for when it changed.
     pub fn add(&mut self, record: &Record) {
-        let Self {
-            books,
-            disabled,
-            bytes,
-            kept_texts,
-            kept_bytes,
-            quarantined,
-            ..
-        } = self;
-        for (sum, more) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined]
-            .into_iter()
-            .zip(counts(record))
-        {
+        for (sum, more) in self.sums().into_iter().zip(counts(record)) {
             *sum = sum.saturating_add(more);
         }
         self.count_recipes(None, Some(record));
@@ -90,23 +78,23 @@ impl LibrarySummary {
     /// Removes a book, except for when it changed. Returns `None` if no such book was counted.
     #[must_use]
     pub fn take(&mut self, record: &Record) -> Option<()> {
-        let Self {
-            books,
-            disabled,
-            bytes,
-            kept_texts,
-            kept_bytes,
-            quarantined,
-            ..
-        } = self;
-        for (sum, less) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined]
-            .into_iter()
-            .zip(counts(record))
-        {
+        for (sum, less) in self.sums().into_iter().zip(counts(record)) {
             *sum = sum.checked_sub(less)?;
         }
         self.count_recipes(Some(record), None);
         Some(())
+    }
+
+    /// What [`counts`] of a book are added to.
+    fn sums(&mut self) -> [&mut u64; 6] {
+        [
+            &mut self.books,
+            &mut self.disabled,
+            &mut self.bytes,
+            &mut self.kept_texts,
+            &mut self.kept_bytes,
+            &mut self.quarantined,
+        ]
     }
 
     /// Counts which recipes a book has gems of, after a change and no longer before it.
