@@ -698,6 +698,16 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         value.map(|value| read(&value, id)).transpose()
     }
 
+    /// The numbers in a row, which are zero if it is missing.
+    pub(super) fn stats_in<T: for<'a> Deserialize<'a> + Default>(
+        &self,
+        row: &[u8],
+    ) -> Result<T, CatalogueError> {
+        let value = self.0.row(Table::Decisions, row)?;
+        let stats = value.map(|value| read(&value, Uuid::nil())).transpose()?;
+        Ok(stats.unwrap_or_default())
+    }
+
     /// Whether a person decides about a check because of a book, among others: it was known then, or told later.
     pub(super) fn is_because_of(
         &self,

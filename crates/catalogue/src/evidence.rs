@@ -339,17 +339,11 @@ impl Evidence<Editor<'_>> {
 impl<C: Deref<Target = Catalogue>> Evidence<C> {
     /// How many texts are kept.
     pub fn stats(&self) -> Result<EvidenceStats, CatalogueError> {
-        self.stats_in(b"k")
+        self.0.decisions().stats_in(b"k")
     }
 
     fn stats_of(&self, actor: &str) -> Result<EvidenceStats, CatalogueError> {
-        self.stats_in(&stats_key(actor))
-    }
-
-    fn stats_in(&self, row: &[u8]) -> Result<EvidenceStats, CatalogueError> {
-        let value = self.0.row(Table::Decisions, row)?;
-        let stats = value.map(|value| read(&value, Uuid::nil())).transpose()?;
-        Ok(stats.unwrap_or_default())
+        self.0.decisions().stats_in(&stats_key(actor))
     }
 
     /// What is kept of the text of a check, for an actor.

@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use self::search::progress_of_filing;
 use super::check::Asked;
-use super::decisions::{MadeCheck, StoredDecision, id_of, key, read};
+use super::decisions::{MadeCheck, StoredDecision, id_of, key};
 use super::evidence::{
     AT_ONCE, days_after, expired, expiry_key, is_fair, piece_keys, pieces, pieces_found, pieces_of,
     readable,
@@ -265,7 +265,7 @@ impl Watches<Editor<'_>> {
         let expires_at = days_after(entry.at, limits.days);
         let (watch, gems) = StoredWatch::of(check, search.len() as u64, expires_at);
         let mut all = self.stats()?;
-        let mut own = self.stats_in(&stats_row(&entry.actor))?;
+        let mut own = self.0.decisions().stats_in(&stats_row(&entry.actor))?;
         for stats in [&mut all, &mut own] {
             stats.checks += 1;
             stats.bytes += watch.sum();
@@ -356,7 +356,7 @@ impl Watches<Editor<'_>> {
     fn uncount(&self, row: Vec<u8>, bytes: u64, end: &mut WatchEnd) -> Result<(), CatalogueError> {
         let stats = match end.stats.get(&row) {
             Some(stats) => *stats,
-            None => self.stats_in(&row)?,
+            None => self.0.decisions().stats_in::<WatchStats>(&row)?,
         };
         let left = WatchStats {
             checks: stats.checks.saturating_sub(1),
@@ -370,13 +370,7 @@ impl Watches<Editor<'_>> {
 impl<C: Deref<Target = Catalogue>> Watches<C> {
     /// How many checks are watched.
     pub fn stats(&self) -> Result<WatchStats, CatalogueError> {
-        self.stats_in(b"n")
-    }
-
-    fn stats_in(&self, row: &[u8]) -> Result<WatchStats, CatalogueError> {
-        let value = self.0.row(Table::Decisions, row)?;
-        let stats = value.map(|value| read(&value, Uuid::nil())).transpose()?;
-        Ok(stats.unwrap_or_default())
+        self.0.decisions().stats_in(b"n")
     }
 
     /// Until when a check is watched.
