@@ -23,12 +23,7 @@ impl Covered {
     }
 
     fn join(&mut self) {
-        self.passages.sort_unstable();
-        self.passages.dedup_by(|next, last| {
-            let touches = next.0 <= last.1;
-            last.1 = if touches { last.1.max(next.1) } else { last.1 };
-            touches
-        });
+        join_passages(&mut self.passages);
         self.joined = self.passages.len();
     }
 
@@ -47,6 +42,16 @@ impl Covered {
             sum as f64 / length as f64
         }
     }
+}
+
+/// Sorts passages, and joins those that overlap or touch.
+pub fn join_passages(passages: &mut Vec<(u64, u64)>) {
+    passages.sort_unstable();
+    passages.dedup_by(|next, last| {
+        let touches = next.0 <= last.1;
+        last.1 = if touches { last.1.max(next.1) } else { last.1 };
+        touches
+    });
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ mod works;
 pub use align::{Alignment, Claimed, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Fit};
 pub use collage::{SharedWork, is_collage, name_words};
-pub use covered::Covered;
+pub use covered::{Covered, join_passages};
 pub use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
 pub use judge::{

@@ -7,7 +7,7 @@ use lapidary_gems::Place;
 use super::page::clean;
 use super::words::counted;
 use lapidary_catalogue::api::{Match, Report};
-use lapidary_checking::{Passage, Span};
+use lapidary_checking::{Passage, Span, join_passages};
 use lapidary_extract::position::PositionRange;
 
 /// The most parts that a page lists, the longest; the map shows all.
@@ -197,12 +197,7 @@ fn likenesses(found: &Match, is_compared: bool) -> impl Iterator<Item = PartLike
 /// Parts joined where they overlap, in order.
 fn joined(parts: &[Part<'_>]) -> Vec<(u64, u64)> {
     let mut ends: Vec<(u64, u64)> = parts.iter().map(Part::ends).collect();
-    ends.sort_unstable();
-    ends.dedup_by(|next, last| {
-        let touches = next.0 <= last.1;
-        last.1 = if touches { last.1.max(next.1) } else { last.1 };
-        touches
-    });
+    join_passages(&mut ends);
     ends
 }
 
