@@ -116,7 +116,7 @@ async fn found_by(
         overlaps = page.overlaps;
     }
     let left_out = match &job.result {
-        Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out.into()),
+        Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out),
         _ => Vec::new(),
     };
     Ok(html! {

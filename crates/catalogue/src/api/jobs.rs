@@ -257,51 +257,7 @@ pub struct Grouped {
     /// What was left out.
     #[serde(default)]
     #[schema(required = true)]
-    pub left_out: DuplicatesLeftOut,
-}
-
-/// What a search for duplicates left out, because there is too much of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DuplicatesLeftOut {
-    /// Number of books with gems of more than 32 earlier books. They were compared with the 32 that have most of their gems.
-    pub texts_with_many: u64,
-    /// Number of books with gems that more than 500 books of a library have. These gems connect no books.
-    pub texts_with_common_gems: u64,
-    /// Number of pairs that were found, and are too many to be kept.
-    pub pairs: u64,
-}
-
-impl From<LeftOut> for DuplicatesLeftOut {
-    fn from(
-        LeftOut {
-            texts_with_many,
-            texts_with_common_gems,
-            pairs,
-        }: LeftOut,
-    ) -> Self {
-        Self {
-            texts_with_many,
-            texts_with_common_gems,
-            pairs,
-        }
-    }
-}
-
-impl From<DuplicatesLeftOut> for LeftOut {
-    fn from(
-        DuplicatesLeftOut {
-            texts_with_many,
-            texts_with_common_gems,
-            pairs,
-        }: DuplicatesLeftOut,
-    ) -> Self {
-        Self {
-            texts_with_many,
-            texts_with_common_gems,
-            pairs,
-        }
-    }
+    pub left_out: LeftOut,
 }
 
 /// Books that are the same, directly or through others.

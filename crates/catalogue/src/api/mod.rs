@@ -42,9 +42,8 @@ pub use doctor::{Finding, FindingCode, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
     BackedUp, Compacted, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap,
-    DuplicateOverlaps, DuplicatePair, DuplicateResolution, DuplicatesLeftOut, Grouped, Job,
-    JobResult, JobState, Jobs, RecipeChoice, RecutResult, ReindexInput, Reindexed,
-    ResolvedDuplicates, Task, Verified,
+    DuplicateOverlaps, DuplicatePair, DuplicateResolution, Grouped, Job, JobResult, JobState, Jobs,
+    RecipeChoice, RecutResult, ReindexInput, Reindexed, ResolvedDuplicates, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, PERSON, Rotation};
 pub use links::{MadeReportLink, NewReportLink, ReportLink, ReportLinks};

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use lapidary_checking::Relation;
 
@@ -101,14 +102,15 @@ pub struct Group {
 }
 
 /// What a search for duplicates left out, because there is too much of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = DuplicatesLeftOut)]
+#[serde(deny_unknown_fields)]
 pub struct LeftOut {
-    /// The texts with gems of more texts than one is compared with: they were compared with those that have most of their gems.
+    /// Number of books with gems of more than 32 earlier books. They were compared with the 32 that have most of their gems.
     pub texts_with_many: u64,
-    /// The texts with gems that very many have: these gems connect no texts.
+    /// Number of books with gems that more than 500 books of a library have. These gems connect no books.
     pub texts_with_common_gems: u64,
-    /// The pairs that were found, and are too many to be kept.
+    /// Number of pairs that were found, and are too many to be kept.
     pub pairs: u64,
 }
 

@@ -359,7 +359,7 @@ impl DuplicateJobs<Editor<'_>> {
             groups,
             duplicates,
             overlaps,
-            left_out: left_out.into(),
+            left_out,
         })
     }
 
