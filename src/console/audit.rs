@@ -18,15 +18,12 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/audit", web::get().to(page));
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct AuditSearch {
-    #[serde(default)]
     from: String,
-    #[serde(default)]
     since: String,
-    #[serde(default)]
     library: String,
-    #[serde(default)]
     book: String,
 }
 

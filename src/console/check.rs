@@ -123,15 +123,14 @@ pub(super) fn heads(language: Language) -> [String; 4] {
     ]
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct CheckForm {
     /// Whether to file the check.
-    #[serde(default)]
     record: bool,
     /// The name of the file, for a row of the table of several.
     row: Option<String>,
     /// The batch of the file.
-    #[serde(default)]
     batch: String,
 }
 

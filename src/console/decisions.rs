@@ -44,28 +44,21 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/decisions/{file}", web::get().to(export));
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct DecisionSearch {
     /// A state of filed checks, or [`ALL`].
-    #[serde(default)]
     state: String,
     day: Option<String>,
     library: Option<String>,
     book: Option<String>,
-    #[serde(default)]
     q: String,
-    #[serde(default)]
     verdict: String,
-    #[serde(default)]
     actor: String,
-    #[serde(default)]
     assignee: String,
     /// In percent.
-    #[serde(default)]
     share: String,
-    #[serde(default)]
     batch: String,
-    #[serde(default)]
     from: String,
 }
 

@@ -79,15 +79,12 @@ fn set_begun(response: &mut HttpResponse, oidc: &Oidc, value: &str, lasts: &str)
 }
 
 /// What the provider sends a browser back with.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Callback {
-    #[serde(default)]
     code: String,
-    #[serde(default)]
     state: String,
-    #[serde(default)]
     error: String,
-    #[serde(default)]
     error_description: String,
 }
 

@@ -59,11 +59,10 @@ pub(super) fn cookie<'a>(request: &'a HttpRequest, name: &str, has_tls: bool) ->
         .or_else(|| cookie_named(request, name).filter(|_| !has_tls))
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct NextPage {
-    #[serde(default)]
     pub(super) next: String,
-    #[serde(default)]
     ended: bool,
 }
 

@@ -25,13 +25,11 @@ pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/statistics", web::get().to(page));
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct StatisticsPeriod {
-    #[serde(default)]
     of: String,
-    #[serde(default)]
     since: String,
-    #[serde(default)]
     until: String,
 }
 

@@ -42,7 +42,6 @@ struct StoredKey {
     #[serde(with = "hex")]
     digest: [u8; 32],
     /// Last recorded usage.
-    #[serde(default)]
     #[serialize_always]
     used: Option<Usage>,
     /// When a key of this name was added, if it was rotated since.

@@ -9,13 +9,11 @@ pub(super) const MOST: u64 = 64 << 10;
 /// How many characters of its own words are shown.
 const SHOWN: usize = 200;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Document {
-    #[serde(default)]
     title: String,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     authentication: Vec<Way>,
 }
 

@@ -78,7 +78,6 @@ pub(super) struct HarvestState {
     #[serde(default)]
     pub(super) per_second: f64,
     /// The current or last run.
-    #[serde(default)]
     pub(super) last: Option<RunRecord>,
 }
 
@@ -124,7 +123,6 @@ pub(super) struct QueuedEntry {
     #[serde(default)]
     pub(super) tries: u32,
     /// Not before this time.
-    #[serde(default)]
     pub(super) due: Option<Timestamp>,
     /// Whether an earlier run has read it.
     #[serde(default)]
@@ -163,7 +161,6 @@ pub(super) struct KnownAddress {
     pub(super) digest: Option<String>,
     pub(super) version: Option<String>,
     /// The library and the rights that its book was added with.
-    #[serde(default)]
     pub(super) added_as: Option<(Library, Rights)>,
     /// The days for which it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,6 @@ pub(super) struct PlannedRun {
     #[serde(default)]
     pub(super) failures: u32,
     /// Why, the last time.
-    #[serde(default)]
     pub(super) error: Option<String>,
 }
 

@@ -61,10 +61,8 @@ pub struct Source {
     #[serde(default)]
     pub matches: Vec<Pattern>,
     /// The days on which the rights of its books are in effect, if limited.
-    #[serde(default)]
     pub validity: Option<Validity>,
     /// Whom the owner of a site can write to: an e-mail address or a URL.
-    #[serde(default)]
     pub contact: Option<String>,
     /// Whether addresses of this machine and its network may be used.
     #[serde(default)]
@@ -73,27 +71,21 @@ pub struct Source {
     #[serde(default)]
     pub ignore_robots: bool,
     /// Where the text of a page is that is a book; all of it if absent.
-    #[serde(default)]
     pub text: Option<MainText>,
     /// How many new books of a site are enough: known pages are not read again once a run has added these.
-    #[serde(default)]
     pub enough: Option<u64>,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: OnMissing,
     /// The set of an OAI repository.
-    #[serde(default)]
     pub set: Option<String>,
     /// Where the credentials are.
-    #[serde(default)]
     pub credentials: Option<Credentials>,
     /// The most requests per second to a host.
-    #[serde(default)]
     pub rate: Option<f64>,
     /// The most addresses of one run.
     pub most: u64,
     /// How long after its beginning a run is repeated.
-    #[serde(default)]
     pub every: Option<Every>,
     /// Whether books are refused that match protected ones of other libraries.
     #[serde(default)]
@@ -102,7 +94,6 @@ pub struct Source {
     #[serde(default)]
     pub paused: bool,
     /// The name of the key that defined it: its books count in that key's quota.
-    #[serde(default)]
     pub by: Option<String>,
     /// Whether an admin key defined it: its books are an administrator's. Otherwise they are those of the key in `by`.
     #[serde(default)]

@@ -77,7 +77,6 @@ pub struct Outline {
     /// See [`Record::digest`].
     pub digest: String,
     /// See [`Record::clean_digest`].
-    #[serde(default)]
     pub clean_digest: Option<String>,
     /// Number of gems of the book, by recipe.
     pub gems: BTreeMap<RecipeName, u32>,
