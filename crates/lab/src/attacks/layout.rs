@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{AttackScene, map_words};
+use super::AttackScene;
 use lapidary_common::random::Random;
 
 const TAGS: &[&str] = &[
@@ -20,8 +20,7 @@ const HEIGHT: usize = 40;
 
 /// Adds a tag after this share of the words.
 pub(super) fn marked_up(scene: &mut AttackScene<'_>, share: f64) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
+    scene.map_words(|word, copy, random| {
         copy.push_str(word);
         if random.happens(share) {
             copy.push_str(random.pick(TAGS).unwrap_or_default());
@@ -56,8 +55,7 @@ pub(super) fn joined(scene: &mut AttackScene<'_>, share: f64) -> String {
 
 /// Puts a blank into this share of the words, at a random position.
 pub(super) fn split(scene: &mut AttackScene<'_>, share: f64) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
+    scene.map_words(|word, copy, random| {
         let at = random
             .happens(share)
             .then(|| random_place(word, random))

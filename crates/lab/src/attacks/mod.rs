@@ -475,23 +475,36 @@ pub(super) fn mirror(text: &str) -> Option<String> {
     script::is_cyrillic(text).then(|| script::romanised(text))
 }
 
-/// Passes every run of letters to `change`, and keeps all other characters.
-fn map_words(text: &str, mut change: impl FnMut(&str, &mut String)) -> String {
-    let mut changed = String::with_capacity(text.len() + text.len() / 8);
-    let mut rest = text;
-    while !rest.is_empty() {
-        let word = rest
-            .find(|c: char| !c.is_alphabetic())
-            .unwrap_or(rest.len());
-        if word > 0 {
-            change(&rest[..word], &mut changed);
+impl AttackScene<'_> {
+    /// Passes every run of letters to `change`, and keeps all other characters.
+    fn map_words(&mut self, mut change: impl FnMut(&str, &mut String, &mut Random)) -> String {
+        let mut changed = String::with_capacity(self.text.len() + self.text.len() / 8);
+        let mut rest = self.text;
+        while !rest.is_empty() {
+            let word = rest
+                .find(|c: char| !c.is_alphabetic())
+                .unwrap_or(rest.len());
+            if word > 0 {
+                change(&rest[..word], &mut changed, &mut self.random);
+            }
+            rest = &rest[word..];
+            let gap = rest.find(char::is_alphabetic).unwrap_or(rest.len());
+            changed.push_str(&rest[..gap]);
+            rest = &rest[gap..];
         }
-        rest = &rest[word..];
-        let gap = rest.find(char::is_alphabetic).unwrap_or(rest.len());
-        changed.push_str(&rest[..gap]);
-        rest = &rest[gap..];
+        changed
     }
-    changed
+
+    /// Replaces the letters of this share of the words.
+    fn map_letters(&mut self, share: f64, replace: impl Fn(char) -> char) -> String {
+        self.map_words(|word, copy, random| {
+            if random.happens(share) {
+                copy.extend(word.chars().map(&replace));
+            } else {
+                copy.push_str(word);
+            }
+        })
+    }
 }
 
 #[cfg(test)]

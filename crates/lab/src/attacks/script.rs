@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use hashbrown::HashMap;
 use unicode_security::confusable_detection::skeleton;
 
-use super::{AttackScene, map_words};
+use super::AttackScene;
 
 /// Latin and Cyrillic letters that look the same.
 const TWINS: &[(char, char)] = &[
@@ -220,22 +220,18 @@ pub(super) fn upside_down(text: &str) -> String {
 }
 
 /// The text with the second characters in place of the first ones.
-fn with(text: &str, [from, to]: [&str; 2]) -> String {
+fn with(text: &str, twins: [&str; 2]) -> String {
+    text.chars().map(replacement(twins)).collect()
+}
+
+fn replacement([from, to]: [&str; 2]) -> impl Fn(char) -> char {
     let by: HashMap<char, char> = from.chars().zip(to.chars()).collect();
-    let replaced = text.chars().map(|c| by.get(&c).copied().unwrap_or(c));
-    replaced.collect()
+    move |c| by.get(&c).copied().unwrap_or(c)
 }
 
 /// Writes this share of the words with the second characters in place of the first ones.
 pub(super) fn swapped(scene: &mut AttackScene<'_>, share: f64, twins: [&str; 2]) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
-        if random.happens(share) {
-            copy.push_str(&with(word, twins));
-        } else {
-            copy.push_str(word);
-        }
-    })
+    scene.map_letters(share, replacement(twins))
 }
 
 /// In capitals, because Lisu has only these.
@@ -325,17 +321,10 @@ pub(super) fn look_alikes(scene: &mut AttackScene<'_>, share: f64) -> String {
 
 /// Moves the ASCII letters of this share of the words to other ranges, which start at the given code points.
 fn moved(scene: &mut AttackScene<'_>, share: f64, capital_a: u32, small_a: u32) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
-        if random.happens(share) {
-            copy.extend(word.chars().map(|c| match c {
-                'A'..='Z' => from(capital_a, 'A', c),
-                'a'..='z' => from(small_a, 'a', c),
-                _ => c,
-            }));
-        } else {
-            copy.push_str(word);
-        }
+    scene.map_letters(share, |c| match c {
+        'A'..='Z' => from(capital_a, 'A', c),
+        'a'..='z' => from(small_a, 'a', c),
+        _ => c,
     })
 }
 

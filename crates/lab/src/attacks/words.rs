@@ -2,7 +2,8 @@
 
 use std::iter;
 
-use super::{AttackScene, map_words};
+use super::AttackScene;
+use lapidary_common::random::Random;
 
 /// The minimum number of letters of a long word.
 const LONG: usize = 6;
@@ -27,8 +28,8 @@ const LEET: &[(char, char)] = &[
 ];
 
 pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64) -> String {
-    let (words, random) = (scene.words, &mut scene.random);
-    map_words(scene.text, |word, copy| {
+    let words = scene.words;
+    scene.map_words(|word, copy, random| {
         let other = random.happens(share).then(|| random.pick(words)).flatten();
         copy.push_str(other.unwrap_or(word));
     })
@@ -36,8 +37,7 @@ pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64) -> String {
 
 /// Puts the letters between the first and the last of each word into random order.
 pub(super) fn scrambled(scene: &mut AttackScene<'_>) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
+    scene.map_words(|word, copy, random| {
         let mut letters: Vec<char> = word.chars().collect();
         if let [_, inner @ .., _] = letters.as_mut_slice() {
             random.shuffle(inner);
@@ -48,8 +48,7 @@ pub(super) fn scrambled(scene: &mut AttackScene<'_>) -> String {
 
 /// Writes each letter of this share of the words twice.
 pub(super) fn doubled(scene: &mut AttackScene<'_>, share: f64) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
+    scene.map_words(|word, copy, random| {
         let times = if random.happens(share) { 2 } else { 1 };
         copy.extend(word.chars().flat_map(|c| iter::repeat_n(c, times)));
     })
@@ -59,10 +58,9 @@ pub(super) fn doubled(scene: &mut AttackScene<'_>, share: f64) -> String {
 fn insert_into_long(
     scene: &mut AttackScene<'_>,
     share: f64,
-    pick: impl Fn(&mut lapidary_common::random::Random) -> &'static str,
+    pick: impl Fn(&mut Random) -> &'static str,
 ) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
+    scene.map_words(|word, copy, random| {
         let letters = word.chars().count();
         if letters < LONG || !random.happens(share) {
             copy.push_str(word);
@@ -100,8 +98,7 @@ pub(super) fn hyphenated(scene: &mut AttackScene<'_>, share: f64) -> String {
 }
 
 pub(super) fn letter_spaced(scene: &mut AttackScene<'_>, share: f64) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
+    scene.map_words(|word, copy, random| {
         let spaced = random.happens(share);
         for (i, letter) in word.chars().enumerate() {
             if spaced && i > 0 {
@@ -113,14 +110,7 @@ pub(super) fn letter_spaced(scene: &mut AttackScene<'_>, share: f64) -> String {
 }
 
 pub(super) fn leet(scene: &mut AttackScene<'_>, share: f64) -> String {
-    let random = &mut scene.random;
-    map_words(scene.text, |word, copy| {
-        if random.happens(share) {
-            copy.extend(word.chars().map(leet_digit));
-        } else {
-            copy.push_str(word);
-        }
-    })
+    scene.map_letters(share, leet_digit)
 }
 
 fn leet_digit(c: char) -> char {
