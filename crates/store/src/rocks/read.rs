@@ -17,7 +17,7 @@ use super::owners::{LibraryNo, Owners};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::search;
 use super::tally::{tallies, tally};
-use super::{RocksStore, error};
+use super::{RocksStore, error, merge};
 use crate::gem_list;
 use crate::postings::{self, List, Reader, Unreadable};
 use crate::recipes::{KnownRecipe, Recipes};
@@ -431,7 +431,9 @@ impl Snapshot for RocksSnapshot<'_> {
         gems: &[Gem],
         limits: Limits<'_>,
     ) -> Result<Tally, StoreError> {
-        tally(self, self.recipes.staying(recipe)?, gems, limits)
+        let tally = tally(self, self.recipes.staying(recipe)?, gems, limits);
+        merge::after_read(self.store);
+        tally
     }
 
     fn tallies(

@@ -151,7 +151,7 @@ pub(super) fn amend(
 }
 
 /// Refuses books if the remaining space of a full disk is left to small records.
-fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
+pub(super) fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
     if store.reserve.is_released() {
         Err(StoreError::DiskFull(error::show(&store.dir)))
     } else {
