@@ -75,7 +75,7 @@ fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreErro
     for file in files.filter(|file| file.starts_with("private/") || file.starts_with("shared")) {
         symlink(backups.join(file), links.path().join(own_name(file))).map_err(failed)?;
     }
-    let store = open::read_only(links.path())?;
+    let store = open::read_only(links)?;
     let faults = store.verify(watch)?;
     let Some(first) = faults.first() else {
         return Ok(());

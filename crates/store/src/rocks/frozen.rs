@@ -39,13 +39,7 @@ pub(super) fn open(dir: &Path) -> Result<RocksStore, StoreError> {
     remove_old(dir);
     let mut tries = 0;
     loop {
-        let frozen = freeze(dir).and_then(|links| {
-            let store = open::read_only(links.path())?;
-            Ok(RocksStore {
-                _links: Some(links),
-                ..store
-            })
-        });
+        let frozen = freeze(dir).and_then(open::read_only);
         match frozen {
             Err(StoreError::Damaged { .. }) if tries < TRIES => tries += 1,
             frozen => return frozen,

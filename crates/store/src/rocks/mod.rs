@@ -94,6 +94,8 @@ use crate::{
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
 pub const CACHE_BYTES: usize = 300 << 20;
 
+/// A log that is not left when a store is closed.
+const LONG_LOG_BYTES: u64 = 1 << 20;
 /// How long maintenance pauses between its steps.
 const PAUSE: Duration = Duration::from_millis(2);
 /// `RocksDB`'s default for [`RocksStore::collect_texts`].
@@ -294,6 +296,15 @@ impl RocksStore {
 
     fn failed(&self, error: &rocksdb::Error) -> StoreError {
         error::from_rocksdb(&self.dir, error)
+    }
+}
+
+impl Drop for RocksStore {
+    /// A long log is written to tables, which take half the space and need not be read again. If that fails, the log remains.
+    fn drop(&mut self) {
+        if vitals::log_bytes(&self.dir) > LONG_LOG_BYTES {
+            let _ = self.flush();
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
 use rocksdb::{Cache, DB, IteratorMode, Options};
+use tempfile::TempDir;
 
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::merge::CrowdedBuckets;
@@ -63,7 +64,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache))
         .map_err(|e| from_rocksdb(dir, &e))?;
-    let store = assemble(dir, db, options, lock)?;
+    let store = assemble(dir, db, options, lock, None)?;
     if is_new {
         finish(&store)?;
     }
@@ -88,7 +89,13 @@ fn enter(dir: &Path, absent: Absent) -> Result<(FolderContent, File), StoreError
 }
 
 /// Creates a store on an opened database. Its recipes and owners are not loaded yet.
-fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksStore, StoreError> {
+fn assemble(
+    dir: &Path,
+    db: DB,
+    options: Options,
+    lock: File,
+    links: Option<TempDir>,
+) -> Result<RocksStore, StoreError> {
     Ok(RocksStore {
         dir: dir.to_owned(),
         recipes: RwLock::default(),
@@ -102,34 +109,30 @@ fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksSto
         options,
         merged: AtomicU64::new(0),
         _lock: lock,
-        _links: None,
+        _links: links,
     })
 }
 
 /// Loads what a store has in memory.
-fn with_contents(store: RocksStore) -> Result<RocksStore, StoreError> {
+fn with_contents(mut store: RocksStore) -> Result<RocksStore, StoreError> {
     let (recipes, owners) = (load_recipes(&store)?, Owners::load(&store)?);
-    Ok(RocksStore {
-        recipes: RwLock::new(Arc::new(recipes)),
-        owners: RwLock::new(Arc::new(owners)),
-        ..store
-    })
+    store.recipes = RwLock::new(Arc::new(recipes));
+    store.owners = RwLock::new(Arc::new(owners));
+    Ok(store)
 }
 
-/// Opens a folder of the current version for reading only.
-pub(super) fn read_only(dir: &Path) -> Result<RocksStore, StoreError> {
+/// Opens a folder of links to a folder of the current version, for reading only. It goes with the store.
+pub(super) fn read_only(links: TempDir) -> Result<RocksStore, StoreError> {
+    let dir = links.path();
     let lock = lock(dir)?;
     let (options, cache) = (
         options::database(),
         Cache::new_lru_cache(READ_ONLY_CACHE_BYTES),
     );
-    let db = DB::open_cf_descriptors_read_only(&options, dir, options::families(&cache), false);
-    with_contents(assemble(
-        dir,
-        db.map_err(|e| from_rocksdb(dir, &e))?,
-        options,
-        lock,
-    )?)
+    let db = DB::open_cf_descriptors_read_only(&options, dir, options::families(&cache), false)
+        .map_err(|e| from_rocksdb(dir, &e))?;
+    let dir = dir.to_owned();
+    with_contents(assemble(&dir, db, options, lock, Some(links))?)
 }
 
 /// Creates a folder that only its owner can access, because gems reveal much about an unpublished book.

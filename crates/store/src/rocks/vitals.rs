@@ -1,5 +1,6 @@
 //! Monitoring data of a store, from `RocksDB`'s statistics and properties, and from the file system.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -86,7 +87,8 @@ pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     )?;
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     Ok(Disk {
-        used: size_of_files(&store.dir).map_err(|e| error::from_io(&store.dir, &e))?,
+        used: size_of_files(&store.dir, |name| name != OsStr::new(reserve::FILE))
+            .map_err(|e| error::from_io(&store.dir, &e))?,
         postings,
         free,
         size: system.f_blocks.saturating_mul(system.f_frsize),
@@ -95,12 +97,22 @@ pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     })
 }
 
-/// Size of all files, except reserved space.
-fn size_of_files(dir: &Path) -> io::Result<u64> {
+/// Size of the write-ahead log, 0 if it cannot be told.
+pub(super) fn log_bytes(dir: &Path) -> u64 {
+    let is_log = |name: &OsStr| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|kind| kind == "log")
+    };
+    size_of_files(dir, is_log).unwrap_or(0)
+}
+
+/// Size of all files of these names.
+fn size_of_files(dir: &Path, counts: impl Fn(&OsStr) -> bool) -> io::Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        if entry.file_name() == reserve::FILE {
+        if !counts(&entry.file_name()) {
             continue;
         }
         match entry.metadata() {
