@@ -1,7 +1,7 @@
 //! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, PassageRule, Place, PlacedGem, Recipe, RecipeName};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -102,7 +102,7 @@ impl Alignment {
 pub struct Rewording {
     /// How many times as many common gems are in the same order as of gems in random order. Those of one passage count once.
     pub ordered: f64,
-    /// The most common gems within a [reach](PassageRule::reach) of gems of both texts.
+    /// The most common gems within a [reach](lapidary_gems::PassageRule::reach) of gems of both texts.
     pub nearby: u32,
 }
 
@@ -217,19 +217,20 @@ pub fn align(
     let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
     common.sort_unstable_by_key(|gem| gem.query);
     let apart = without_overlaps(&common, query, book);
-    let PassageRule { reach, gap, .. } = recipe.passages();
-    let of_runs = runs.iter().flat_map(|run| run.passages(gap));
+    let rule = recipe.passages();
+    let of_runs = runs.iter().flat_map(|run| run.passages(rule.gap));
     let passages: Vec<&[CommonGem]> = of_runs.collect();
     Alignment {
         relation: relation(&runs, &passages, [query.len(), book.len()], recipe),
-        spans: passages
-            .iter()
+        spans: shown(&passages, rule.fewest)
             .map(|common| span(common, query, book))
             .collect(),
         same: same(&common, query),
         has_passage: has_passage(&common),
         is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
-        rewording: recipe.is_rewriting().then(|| Rewording::of(&common, reach)),
+        rewording: recipe
+            .is_rewriting()
+            .then(|| Rewording::of(&common, rule.reach)),
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
@@ -412,6 +413,19 @@ impl GemRun {
         let often = followed.count() as f64 / (common as f64 - 1.0).max(1.0);
         common >= ENOUGH && expected >= DENSE && often <= CLUSTERED * expected
     }
+}
+
+/// The passages of at least so many common gems, or else the longest ones.
+fn shown<'a>(
+    passages: &'a [&'a [CommonGem]],
+    fewest: usize,
+) -> impl Iterator<Item = &'a [CommonGem]> {
+    let longest = passages.iter().map(|common| common.len()).max();
+    let fewest = fewest.min(longest.unwrap_or(0));
+    passages
+        .iter()
+        .copied()
+        .filter(move |common| common.len() >= fewest)
 }
 
 /// The passage from the first of these gems to the last.

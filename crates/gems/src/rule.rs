@@ -36,8 +36,10 @@ pub struct PassageRule {
     /// characters, with `hardened` 6,000. That is enough to bridge gems lost to small edits, and too little to join two
     /// chapters.
     pub reach: usize,
-    /// So many missing gems do not divide a passage: about 480 characters, at least two.
+    /// So many missing gems do not divide a passage: about 480 characters, at least two. In other words, most are missing.
     pub gap: usize,
+    /// Passages of fewer common gems are not shown beside longer ones: unrelated texts have them.
+    pub fewest: usize,
     /// A passage with at most this many common gems may be a quotation: about 4,000 characters.
     pub quotation: usize,
 }

@@ -312,14 +312,15 @@ impl Recipe {
     #[must_use]
     pub fn passages(&self) -> PassageRule {
         let characters = self.characters_per_gem() as usize;
-        let (reach, gap) = match &self.method {
-            Method::Exact { .. } | Method::Signature(_) => (8, 2),
-            Method::Hardened(hardened) => (hardened.reach(), (480 / characters).max(2)),
-            Method::Rewriting => (rewriting::REACH, 2),
+        let (reach, gap, fewest) = match &self.method {
+            Method::Exact { .. } | Method::Signature(_) => (8, 2, 1),
+            Method::Hardened(hardened) => (hardened.reach(), (480 / characters).max(2), 1),
+            Method::Rewriting => (rewriting::REACH, rewriting::REACH, 3),
         };
         PassageRule {
             reach,
             gap,
+            fewest,
             quotation: (4_000 / characters).max(1),
         }
     }
