@@ -123,13 +123,14 @@ impl<'c> Harvest<'c> {
         watch: &'c mut dyn FnMut(&Watched<'_>),
     ) -> Result<Self, HarvestError> {
         let source = unpaused(editor, name)?;
+        // Before anything is read that a former run may still write.
+        let under_lease = editor.under(&work)?;
         let frontier = Frontier::new(editor, name);
         let (web, state) = (
             Web::new(&source, Arc::clone(work.stop()), None)?,
             frontier.state()?,
         );
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
-        let editor = editor.under(&work)?;
         let (name, counted) = (name.clone(), state.last.clone().unwrap_or_default());
         let readers = Arc::default();
         Ok(Self {
@@ -138,7 +139,7 @@ impl<'c> Harvest<'c> {
             of_key: None,
             reading: reading_of(&source),
             readers,
-            editor,
+            editor: under_lease,
             name,
             source,
             frontier,

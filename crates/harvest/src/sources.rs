@@ -417,6 +417,7 @@ pub fn clear_source(editor: &Editor<'_>, name: &BookId) -> Result<bool, HarvestE
     let Some(work) = editor.runner().begin(&format!("clear {name}"))? else {
         return Ok(false);
     };
-    let done = is_removed(editor, name)? && Frontier::new(editor, name).clear(&work)?;
+    let editor = editor.under(&work)?;
+    let done = is_removed(&editor, name)? && Frontier::new(&editor, name).clear(&work)?;
     Ok(done && work.apply(&[drop_removed(name)])?)
 }

@@ -393,7 +393,7 @@ impl Changes<'_> {
     }
 
     /// Moves everything in the outbox of a shard.
-    fn empty_outbox(&self, shard: u32) -> Result<(), StoreError> {
+    pub(super) fn empty_outbox(&self, shard: u32) -> Result<(), StoreError> {
         let outbox = self.0.keys.shard(shard, "outbox");
         let entries: HashMap<String, Vec<u8>> = self.0.ask(Command::bare("HGETALL", &outbox))?;
         let mut entries: Vec<(u32, u64, Vec<u8>)> = entries

@@ -3,8 +3,8 @@
 //! Every key starts with the catalogue's prefix. What changes together is in one slot, because a script can only touch
 //! one. So there are three kinds of keys, by their hash tags:
 //!
-//! - `{meta}`: recipes, tables, totals, the names of libraries, the end of the audit log.
-//! - `{T}`, for one of 256 tags: a shard, with the books whose key hashes to it. The tag of shard *i* is the least number
+//! - `{meta}`: recipes, most tables, totals, the names of libraries, the end of the audit log.
+//! - `{T}`, for one of 256 tags: a shard, with the books whose key hashes to it, and what is known of such sources. The tag of shard *i* is the least number
 //!   whose slot is 64 *i*, so the shards are spread evenly over the slots, and a node has as many as it has slots.
 //! - none: a bucket of postings, or the books of a digest. Each has its own slot.
 
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use crc16::{State, XMODEM};
 
-use lapidary_store::{BookKey, BookNo, Term};
+use lapidary_store::{BookKey, BookNo, Table, Term};
 
 /// The number of slots of every Redis Cluster.
 pub(super) const SLOTS: u16 = 16384;
@@ -76,6 +76,41 @@ pub(super) fn shard_of_key(key: &BookKey) -> u32 {
         .update(&[0])
         .update(key.id.as_str().as_bytes());
     u32::from(hasher.finalize().as_bytes()[0])
+}
+
+/// Where small records are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    Shard(u32),
+    /// With the catalogue as a whole.
+    Meta,
+}
+
+impl Place {
+    pub(super) fn shard(self) -> Option<u32> {
+        match self {
+            Self::Shard(shard) => Some(shard),
+            Self::Meta => None,
+        }
+    }
+}
+
+/// The place of the row with this key. What is known of a source begins with its name and a zero byte.
+pub(super) fn place_of_row(table: Table, key: &[u8]) -> Place {
+    place_of_rows(table, key).unwrap_or(Place::Meta)
+}
+
+/// The place of all rows whose keys start with `prefix`, if it is one.
+pub(super) fn place_of_rows(table: Table, prefix: &[u8]) -> Option<Place> {
+    if table != Table::Harvests {
+        return Some(Place::Meta);
+    }
+    let name = &prefix[..prefix.iter().position(|byte| *byte == 0)?];
+    Some(if name.is_empty() {
+        Place::Meta
+    } else {
+        Place::Shard(u32::from(blake3::hash(name).as_bytes()[0]))
+    })
 }
 
 /// The shard of a book, and its number there.
@@ -163,6 +198,14 @@ impl KeySpace {
         self.tagged("meta", name.as_bytes())
     }
 
+    /// A key of a place.
+    pub(super) fn at(&self, place: Place, name: &str) -> Vec<u8> {
+        match place {
+            Place::Shard(shard) => self.shard(shard, name),
+            Place::Meta => self.meta(name),
+        }
+    }
+
     /// A key of a shard:
     ///
     /// ```text
@@ -178,6 +221,10 @@ impl KeySpace {
     /// fence:LEASE   the least token of the lease under which a book may be changed
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
+    /// keys:TABLE    sorted set of the keys of rows (`rows.rs`)
+    /// rows:TABLE    hash: key → row
+    /// done          sorted set of the ids of changes of rows, by their times
+    /// v:ID          a large value of a row (`large.rs`)
     /// ```
     pub(super) fn shard(&self, shard: u32, name: &str) -> Vec<u8> {
         self.tagged(&TAGS[shard as usize % TAGS.len()], name.as_bytes())
@@ -309,6 +356,16 @@ mod tests {
         for (key, name) in table {
             assert_eq!(keys.read(&key), name, "{}", String::from_utf8_lossy(&key));
         }
+    }
+
+    #[test]
+    fn what_is_known_of_a_source_is_in_one_place() {
+        let place = |key: &[u8]| place_of_rows(Table::Harvests, key);
+        assert_eq!(place(b"it\0kone"), place(b"it\0"));
+        assert!(matches!(place(b"it\0"), Some(Place::Shard(_))));
+        assert_eq!([place(b"\0wit"), place(b"\0")], [Some(Place::Meta); 2]);
+        assert_eq!([place(b"it"), place(b"")], [None; 2]);
+        assert_eq!(place_of_rows(Table::Decisions, b"a\0b"), Some(Place::Meta));
     }
 
     #[test]

@@ -27,7 +27,8 @@
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
-//! | `meta`, `audit` | recipes, tables, totals; the audit log |
+//! | `meta`, `audit` | recipes and totals; the audit log |
+//! | `rows`, `large` | tables of small records; those of their values that are not small |
 //! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
 //! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
@@ -50,6 +51,7 @@ mod confirmation;
 mod error;
 mod intent;
 mod keys;
+mod large;
 mod library_ids;
 mod login;
 mod members;
@@ -57,6 +59,7 @@ mod merge;
 mod meta;
 mod owners;
 mod pool;
+mod rows;
 mod scripts;
 mod search;
 mod sharing;
@@ -89,9 +92,11 @@ use self::command::Command;
 use self::error::{answer, damaged};
 use self::intent::Intents;
 use self::keys::KeySpace;
+use self::large::LargeValues;
 use self::merge::Merging;
 use self::meta::{Meta, RecipesThen};
 use self::owners::{LibraryNumbers, Numbering};
+use self::rows::Rows;
 use self::sharing::Fence;
 use self::snapshot::ClusterSnapshot;
 use self::stamp::Stamps;
@@ -179,6 +184,14 @@ impl Shared {
         Meta(self)
     }
 
+    fn rows(&self) -> Rows<'_> {
+        Rows(self)
+    }
+
+    fn large_values(&self) -> LargeValues<'_> {
+        LargeValues(self)
+    }
+
     fn audit_log(&self) -> AuditLog<'_> {
         AuditLog(self)
     }
@@ -252,6 +265,7 @@ impl Shared {
             self.merging().merge_due()?;
             self.refuse_eviction()?;
             self.audit_log().move_old()?;
+            self.large_values().remove_spare()?;
         }
         Ok(())
     }
@@ -437,11 +451,11 @@ impl Store for ClusterStore {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        self.shared.meta().page(table, prefix, after, limit)
+        self.shared.rows().page(table, prefix, after, limit)
     }
 
     fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        self.shared.meta().rows(table, keys)
+        self.shared.rows().get(table, keys)
     }
 
     fn apply(
@@ -450,8 +464,8 @@ impl Store for ClusterStore {
         changes: &[RowChange],
         actions: &[lapidary_store::Action],
     ) -> Result<(), StoreError> {
-        let meta = self.shared.meta();
-        meta.apply(by, &self.fences, changes, actions, None)?;
+        let rows = self.shared.rows();
+        rows.apply(by, &self.fences, changes, actions)?;
         self.shared.acknowledge(())
     }
 

@@ -1,4 +1,4 @@
-//! What belongs to the catalogue as a whole, in one slot: recipes, tables and totals, and what is added to the audit log.
+//! What belongs to the catalogue as a whole, in one slot: recipes and totals, and what is added to the audit log.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -13,23 +13,22 @@ use uuid::Uuid;
 
 use super::Shared;
 use super::address::ClusterAddress;
-use super::audit::{KEPT, audited};
+use super::audit::KEPT;
 use super::command::Command;
 use super::error::damaged;
 use super::keys::SHARDS;
-use super::scripts::{APPLY, MOVE, PAGE};
+use super::scripts::MOVE;
 use super::sharing::Fence;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
 use lapidary_store::{
-    Action, Actor, Library, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes, StoreError,
-    Table,
+    Action, Actor, Library, LibrarySummary, Record, SizeClass, Sizes, StoreError,
 };
 
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
 /// The version of everything that is stored. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 2;
+pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// What all versions of the stored recipes have. The first ones did not name theirs.
 #[derive(Deserialize)]
@@ -286,23 +285,7 @@ impl Sums {
     }
 }
 
-/// The smallest range of a sorted set with all keys that start with `prefix`, after `after`.
-fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
-    let first = match after.filter(|after| *after >= prefix) {
-        Some(after) => [b"(", after].concat(),
-        None if prefix.is_empty() => b"-".to_vec(),
-        None => [b"[", prefix].concat(),
-    };
-    let mut end = prefix.to_vec();
-    while end.pop_if(|last| *last == u8::MAX).is_some() {}
-    let Some(last) = end.last_mut() else {
-        return [first, b"+".to_vec()];
-    };
-    *last += 1;
-    [first, [b"(", end.as_slice()].concat()]
-}
-
-/// Recipes, rows, totals and the audit log.
+/// Recipes, totals and the audit log.
 pub(super) struct Meta<'s>(pub(super) &'s Shared);
 
 impl Meta<'_> {
@@ -379,7 +362,8 @@ impl Meta<'_> {
                 recipes: recipes.0.into_iter().map(StoredRecipe::from).collect(),
             });
             let after = after.map_err(|why| self.0.damaged(why.to_string()))?;
-            if self.apply(by, fences, &[], &actions, Some((&then.text, &after)))? {
+            let rows = self.0.rows();
+            if rows.apply_with(by, fences, &[], &actions, Some((&then.text, &after)))? {
                 self.0.stamp(version)?;
                 return self.copy_recipes(&after);
             }
@@ -403,120 +387,6 @@ impl Meta<'_> {
         let mut answers = self.0.client.read_now(&[command, self.recipes_command()])?;
         self.recipes_in(answers.pop().unwrap_or_default())?;
         self.0.answer(answers.pop().unwrap_or_default())
-    }
-
-    fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
-        ["keys", "rows"].map(|part| self.0.keys.meta(&format!("{part}:{}", table.as_str())))
-    }
-
-    /// Reads rows of a table.
-    pub(super) fn page(
-        &self,
-        table: Table,
-        prefix: &[u8],
-        after: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Vec<Row>, StoreError> {
-        let [first, last] = range(prefix, after);
-        let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
-        let page: Vec<Vec<u8>> = self.read_meta(Command::script(
-            &PAGE,
-            &self.table_keys(table),
-            &[first, last, limit][..],
-        ))?;
-        let mut page = page.into_iter();
-        Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
-    }
-
-    /// Reads the values of the rows of a table with these keys.
-    pub(super) fn rows(
-        &self,
-        table: Table,
-        keys: &[Vec<u8>],
-    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let [_, rows] = self.table_keys(table);
-        self.read_meta(Command::new("HMGET", &rows, keys))
-    }
-
-    /// Changes rows, and perhaps the recipes, from one text to another. Returns whether they were still the first.
-    ///
-    /// # Errors
-    /// [`StoreError::Changed`] if a lease has another token.
-    pub(super) fn apply(
-        &self,
-        by: &Actor,
-        fences: &[Fence],
-        changes: &[RowChange],
-        actions: &[Action],
-        recipes: Option<(&str, &str)>,
-    ) -> Result<bool, StoreError> {
-        let mut keys = ["recipes", "audit", "done", "leases"]
-            .map(|name| self.0.keys.meta(name))
-            .to_vec();
-        let (before, after) = recipes.unwrap_or_default();
-        // A node that has lost them has lost everything else of the catalogue.
-        let must_be_there = u8::from(self.last_recipes().is_stamped());
-        let mut arguments: Vec<Vec<u8>> = [
-            &token(),
-            &KEPT.to_string(),
-            before,
-            after,
-            &must_be_there.to_string(),
-            &fences.len().to_string(),
-            &changes.len().to_string(),
-        ]
-        .map(|text| text.as_bytes().to_vec())
-        .to_vec();
-        for Fence { lease, token } in fences {
-            arguments.extend([lease.clone(), token.to_string()].map(String::into_bytes));
-        }
-        self.push_rows(changes, &mut keys, &mut arguments);
-        let entries = actions.iter().map(|action| audited(by, action.clone()));
-        arguments.extend(entries.map(String::into_bytes));
-        let command = Command::script(&APPLY, &keys, arguments);
-        self.run_apply(command, actions.is_empty() && recipes.is_none())
-    }
-
-    fn run_apply(&self, command: Command, loosely: bool) -> Result<bool, StoreError> {
-        let done = if loosely {
-            self.0.client.write_loosely(&[command])?.pop()
-        } else {
-            Some(self.0.write_one(command)?)
-        };
-        match self.0.answer::<i64>(done.unwrap_or_default())? {
-            -1 => Err(self.0.stamps().lost_recipes()),
-            -2 => Err(StoreError::Changed(
-                "what only one may change at a time".to_owned(),
-            )),
-            done => Ok(done == 1),
-        }
-    }
-
-    /// Adds changes of rows to the arguments of a script, and the keys of their tables to its keys, which count from 1.
-    fn push_rows(
-        &self,
-        changes: &[RowChange],
-        keys: &mut Vec<Vec<u8>>,
-        arguments: &mut Vec<Vec<u8>>,
-    ) {
-        let (mut tables, first): (Vec<Table>, usize) = (Vec::new(), keys.len() + 1);
-        for RowChange { table, key, value } in changes {
-            let at = tables
-                .iter()
-                .position(|known| known == table)
-                .unwrap_or_else(|| {
-                    tables.push(*table);
-                    keys.extend(self.table_keys(*table));
-                    tables.len() - 1
-                });
-            arguments.push((first + 2 * at).to_string().into_bytes());
-            arguments.push(u8::from(value.is_some()).to_string().into_bytes());
-            arguments.push(key.clone());
-            arguments.push(value.clone().unwrap_or_default());
-        }
     }
 
     /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which
@@ -673,26 +543,4 @@ fn by_recipes(totals: &Totals, recipes: &Recipes) -> HashMap<u32, BTreeMap<Strin
 /// A new token or id: 32 hexadecimal digits.
 pub(super) fn token() -> String {
     Uuid::now_v7().simple().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_has_what_starts_with_the_prefix() {
-        let table = [
-            ("", None, ["-", "+"]),
-            ("", Some("a"), ["(a", "+"]),
-            ("ab", None, ["[ab", "(ac"]),
-            ("ab", Some("a"), ["[ab", "(ac"]),
-            ("ab", Some("abc"), ["(abc", "(ac"]),
-        ];
-        for (prefix, after, expected) in table {
-            let expected = expected.map(|end| end.as_bytes().to_vec());
-            assert_eq!(range(prefix.as_bytes(), after.map(str::as_bytes)), expected);
-        }
-        assert_eq!(range(b"a\xff", None), [b"[a\xff".to_vec(), b"(b".to_vec()]);
-        assert_eq!(range(b"\xff", None), [b"[\xff".to_vec(), b"+".to_vec()]);
-    }
 }

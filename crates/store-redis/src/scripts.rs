@@ -17,7 +17,8 @@ macro_rules! scripts {
 }
 
 scripts! {
-    APPLY = "append" "apply";
+    APPLY = "append" "rows" "apply";
+    APPLY_APART = "rows" "apply_apart";
     BEGIN = "begin";
     COMMIT = "commit";
     END = "end";
@@ -30,6 +31,7 @@ scripts! {
     PAGE = "page";
     POST = "post";
     SEARCH = "search";
+    SPARE = "spare";
     SPEND = "spend";
     STAGE = "stage";
     WITNESS = "witness";

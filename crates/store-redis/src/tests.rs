@@ -11,7 +11,7 @@ use lapidary_gems::{Gem, PlacedGem};
 use self::nodes::Nodes;
 use super::buckets::Posts;
 use super::change::{Committed, Plan};
-use super::keys::slot;
+use super::keys::{Place, slot};
 use super::meta::FORMAT_VERSION;
 use super::*;
 use lapidary_common::description::Description;
@@ -345,6 +345,250 @@ fn no_row_is_read_or_written_without_the_recipes() {
     );
 }
 
+/// The same of what is known of a source, in its shard.
+#[test]
+fn no_row_of_a_source_is_read_or_written_without_its_shard() {
+    let Some([store, _]) = servers() else { return };
+    let shared = &*store.shared;
+    let row = RowChange::put(Table::Harvests, "s\0s", "{}");
+    let write = || store.apply(&Actor::Local, std::slice::from_ref(&row), &[]);
+    write().unwrap();
+    let place = keys::place_of_row(Table::Harvests, &row.key);
+    let stamp = Command::bare("DEL", &shared.keys.at(place, "recipes"));
+    shared.write_one(stamp).unwrap();
+    let refused = [
+        store
+            .rows(Table::Harvests, std::slice::from_ref(&row.key))
+            .map(drop),
+        store.page(Table::Harvests, b"s\0", None, 9).map(drop),
+        store.page(Table::Harvests, b"", None, 9).map(drop),
+        write(),
+    ];
+    assert!(
+        refused
+            .iter()
+            .all(|of| matches!(of, Err(StoreError::Emptied { .. }))),
+        "{refused:?}"
+    );
+}
+
+/// What is known of sources is spread over the shards, and read as if it were in one place.
+#[test]
+fn what_is_known_of_sources_is_in_shards() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let shared = &*store.shared;
+    let keys: Vec<Vec<u8>> = ["\0wb", "\0wa"]
+        .into_iter()
+        .map(|plan| plan.as_bytes().to_vec())
+        .chain((0..99).map(|i| format!("s{}\0k{i}", i % 33).into_bytes()))
+        .collect();
+    let put = |key: &Vec<u8>| RowChange::put(Table::Harvests, key, key.as_slice());
+    let changes: Vec<RowChange> = keys.iter().map(put).collect();
+    store.apply(&Actor::Local, &changes, &[]).unwrap();
+    let mut sorted: Vec<Row> = keys.iter().map(|key| (key.clone(), key.clone())).collect();
+    sorted.sort_unstable();
+    let page = |prefix: &[u8], after: Option<&[u8]>, limit| {
+        other.page(Table::Harvests, prefix, after, limit).unwrap()
+    };
+    assert_eq!(page(b"", None, usize::MAX), sorted);
+    assert_eq!(page(b"s", None, 99), sorted[2..]);
+    for limit in [1, 7] {
+        let (mut all, mut after) = (Vec::new(), None);
+        loop {
+            let some = page(b"", after.as_deref(), limit);
+            let Some((last, _)) = some.last() else { break };
+            after = Some(last.clone());
+            all.extend(some);
+        }
+        assert_eq!(all, sorted, "{limit} at a time");
+    }
+    let of_one = page(b"s7\0", Some(b"s7\0k7"), 9);
+    assert_eq!(of_one, [(b"s7\0k73".to_vec(), b"s7\0k73".to_vec())]);
+    let wanted = [&keys[5], &b"s5\0none".to_vec(), &keys[0], &keys[50]].map(Clone::clone);
+    let found = other.rows(Table::Harvests, &wanted).unwrap();
+    let [first, second, third] = [5, 0, 50].map(|at| Some(keys[at].clone()));
+    assert_eq!(found, [first, None, second, third]);
+    let in_meta = Command::bare("HLEN", &shared.keys.meta("rows:harvest"));
+    assert_eq!(shared.ask::<usize>(in_meta).unwrap(), 2, "only the plans");
+    let changes: Vec<RowChange> = keys
+        .iter()
+        .map(|key| RowChange::delete(Table::Harvests, key))
+        .collect();
+    store.apply(&Actor::Local, &changes, &[]).unwrap();
+    assert_eq!(page(b"", None, 9), []);
+}
+
+/// A run of a source ends with an entry of the audit log, even if its server ends after that and before anybody was told.
+#[test]
+fn what_was_noted_of_a_source_is_in_the_audit_log_once() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let told = store.shared.audit_log().last().unwrap();
+    let (by, row) = (&Actor::Local, RowChange::put(Table::Harvests, "s\0s", "{}"));
+    let action = lapidary_store::Action::JobCancelled { job: 1 };
+    let entries = || other.audit(AuditFrom::Behind(told), 9).unwrap().len();
+    let changes = [row.clone(), RowChange::delete(Table::Harvests, "\0ws")];
+    store
+        .apply(by, &changes, std::slice::from_ref(&action))
+        .unwrap();
+    assert_eq!(entries(), 1);
+    let Place::Shard(shard) = keys::place_of_row(Table::Harvests, &row.key) else {
+        panic!("it is of a source");
+    };
+    let rows = store.shared.rows();
+    rows.apply_apart(by, &[], shard, &[&row], &[action])
+        .unwrap();
+    assert_eq!(entries(), 1);
+    for _ in 0..2 {
+        other.shared.changes().sweep().unwrap();
+        assert_eq!(entries(), 2);
+    }
+}
+
+/// How many large values of rows there are.
+fn large_values(store: &ClusterStore) -> usize {
+    let address = store.shared.address();
+    let pattern = format!("{}{{*}}v:*", address.prefix);
+    let keys = store
+        .shared
+        .client
+        .on_each_primary(redis::cmd("KEYS").arg(pattern));
+    let keys = keys.unwrap().into_iter();
+    keys.map(|(_, keys)| answer::<Vec<String>>(address, keys).unwrap().len())
+        .sum()
+}
+
+/// Makes all spare values so old that they are removed, and removes them.
+fn remove_spare(store: &ClusterStore) {
+    let shared = &store.shared;
+    let spare = shared.keys.meta("spare");
+    let known: HashMap<Vec<u8>, String> = shared.ask(Command::bare("HGETALL", &spare)).unwrap();
+    for (id, note) in known {
+        let old = format!("{}1", &note[..1]);
+        shared
+            .write_one(Command::new("HSET", &spare, (id, old)))
+            .unwrap();
+    }
+    shared.large_values().remove_spare().unwrap();
+    assert_eq!(shared.ask::<u64>(Command::bare("HLEN", &spare)).unwrap(), 0);
+}
+
+/// Large values are in shards, and go with their rows.
+#[test]
+fn large_values_are_in_shards_and_go_with_their_rows() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let (by, shared) = (&Actor::Local, &*store.shared);
+    // A value may look like a reference to another.
+    let [large, other_large] = [b'x', b'y'].map(|byte| vec![byte; 9_000]);
+    let like_reference = [0xFF; 17].to_vec();
+    let put = |key: &str, value: &Vec<u8>| RowChange::put(Table::Decisions, key, value.as_slice());
+    let changes = [
+        put("fa", &large),
+        put("fb", &like_reference),
+        put("fc", &b"small".to_vec()),
+    ];
+    let action = [lapidary_store::Action::JobCancelled { job: 1 }];
+    store.apply(by, &changes, &action).unwrap();
+    let keys = ["fc", "fb", "none", "fa"].map(|key| key.as_bytes().to_vec());
+    let expected = [
+        Some(b"small".to_vec()),
+        Some(like_reference.clone()),
+        None,
+        Some(large.clone()),
+    ];
+    assert_eq!(other.rows(Table::Decisions, &keys).unwrap(), expected);
+    let page = other.page(Table::Decisions, b"f", None, 2).unwrap();
+    assert_eq!(
+        page,
+        [(b"fa".to_vec(), large), (b"fb".to_vec(), like_reference)]
+    );
+    assert_eq!(large_values(&store), 2);
+    let rows = Command::bare("HVALS", &shared.keys.meta("rows:decision"));
+    let in_meta: Vec<Vec<u8>> = shared.ask(rows).unwrap();
+    assert!(in_meta.iter().all(|value| value.len() <= 17), "{in_meta:?}");
+    // Replaced, removed, and twice in one change.
+    let changes = [
+        put("fa", &other_large),
+        RowChange::delete(Table::Decisions, "fb"),
+        put("fd", &other_large),
+        put("fd", &b"small".to_vec()),
+    ];
+    store.apply(by, &changes, &[]).unwrap();
+    let found = other.rows(Table::Decisions, &keys[1..]).unwrap();
+    assert_eq!(found, [None, None, Some(other_large.clone())]);
+    assert_eq!(large_values(&store), 4, "they stay for those who read them");
+    remove_spare(&store);
+    assert_eq!(large_values(&store), 1);
+    // Of a change that was not made, nothing is left.
+    let mut abandoned = [other_large];
+    let ids = shared.large_values().store(abandoned.iter_mut()).unwrap();
+    assert_eq!((ids.len(), large_values(&store)), (1, 2));
+    remove_spare(&store);
+    assert_eq!(large_values(&store), 1);
+    assert_eq!(store.verify(UNWATCHED).unwrap(), [] as [&str; 0]);
+}
+
+/// A change that comes after its values were removed is not made.
+#[test]
+fn no_row_refers_to_a_value_that_is_gone() {
+    let Some([store, _]) = servers() else { return };
+    let (by, rows) = (&Actor::Local, store.shared.rows());
+    let row = RowChange::put(Table::Decisions, "fa", vec![b'x'; 9_000]);
+    let late = rows.command(by, &[], &[&row], &[], None).unwrap();
+    remove_spare(&store);
+    assert_eq!(rows.run(late, true).unwrap(), -2);
+    let keys = [row.key.clone()];
+    assert_eq!(store.rows(Table::Decisions, &keys).unwrap(), [None]);
+    let in_time = rows.command(by, &[], &[&row], &[], None).unwrap();
+    assert_eq!(rows.run(in_time.clone(), true).unwrap(), 1);
+    assert_eq!(
+        rows.run(in_time, true).unwrap(),
+        1,
+        "sent twice, it is made once"
+    );
+    assert_eq!(store.rows(Table::Decisions, &keys).unwrap(), [row.value]);
+}
+
+/// A row whose value is lost, and a value that no row has, are found and mended.
+#[test]
+fn lost_values_of_rows_are_found() {
+    let Some([store, _]) = servers() else { return };
+    let shared = &*store.shared;
+    let put = |key: &str| RowChange::put(Table::Decisions, key, vec![b'x'; 9_000]);
+    let none: [&str; 0] = [];
+    store
+        .apply(&Actor::Local, &[put("fa"), put("fb")], &[])
+        .unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), none);
+    let row = Command::new("HGET", &shared.keys.meta("rows:decision"), "fa");
+    let id = large::referred(&shared.ask::<Vec<u8>>(row).unwrap()).unwrap();
+    let (_, value) = shared.large_values().key(id);
+    shared.write_one(Command::bare("UNLINK", &value)).unwrap();
+    let old = uuid::Uuid::from_u128(0x0000_0000_0001_7000_8000_0000_0000_0007);
+    let (_, needless) = shared.large_values().key(old);
+    shared
+        .write_one(Command::new("SET", &needless, "x"))
+        .unwrap();
+    let keys = [b"fa".to_vec()];
+    let read = store.rows(Table::Decisions, &keys);
+    assert!(matches!(read, Err(StoreError::Damaged { .. })), "{read:?}");
+    let found = store.verify(UNWATCHED).unwrap();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found.iter().any(|fault| fault.contains("'fa'")),
+        "{found:?}"
+    );
+    store.repair(UNWATCHED).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), none);
+    assert_eq!(store.rows(Table::Decisions, &keys).unwrap(), [None]);
+    assert_eq!(large_values(&store), 1);
+}
+
 // A test tells a story from its beginning to its end.
 #[allow(clippy::too_many_lines)]
 #[test]
@@ -529,7 +773,7 @@ type LeasedChange<'a> = (
 );
 
 /// One change of each kind, in an order in which each can be made.
-fn each_change(other: &ClusterStore) -> [LeasedChange<'_>; 9] {
+fn each_change(other: &ClusterStore) -> [LeasedChange<'_>; 10] {
     let by = &Actor::Local;
     let late = move || LateGems {
         book: other.snapshot().find(&key("a")).unwrap().unwrap(),
@@ -544,6 +788,10 @@ fn each_change(other: &ClusterStore) -> [LeasedChange<'_>; 9] {
         (
             "row",
             Box::new(|of| of.apply(by, &[RowChange::put(Table::Jobs, "1", "{}")], &[])),
+        ),
+        (
+            "row of a source",
+            Box::new(|of| of.apply(by, &[RowChange::put(Table::Harvests, "a\0s", "{}")], &[])),
         ),
         (
             "action",
@@ -614,12 +862,13 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
         let record = found.map(|book| snapshot.fetch(&[book]).unwrap());
         let told = other.audit(AuditFrom::Behind(0), 999).unwrap().len();
         let known = other.shared.meta().recipes().unwrap().text().to_owned();
-        let jobs = (&other as &dyn Store).table(Table::Jobs).unwrap();
+        let [jobs, known_of_sources] = [Table::Jobs, Table::Harvests]
+            .map(|table| (&other as &dyn Store).table(table).unwrap());
         (
             record,
             told,
             known,
-            jobs,
+            (jobs, known_of_sources),
             tally(&other, 0..20),
             states(&other),
         )

@@ -70,6 +70,9 @@ pub trait Store: Administration + Send + Sync {
     ///
     /// Changes without an entry are progress of some work, which can be repeated. They do not wait for the disk: a power
     /// failure can bring back older rows.
+    ///
+    /// An engine on several nodes changes what is known of a source ([`Table::Harvests`], from its name and a zero byte on) in a
+    /// step of its own, with the entries, before the other rows.
     fn apply(
         &self,
         by: &Actor,

@@ -36,7 +36,7 @@ const MAX_BODY: usize = 64 << 20;
 const BODY_MEMORY: usize = 8 * MAX_BODY;
 /// About two thousand novels.
 const MAX_EVIDENCE: u64 = 1 << 30;
-/// The same in a cluster, where one node has them all in memory.
+/// The same in a cluster, where they are in memory.
 const MAX_SHARED_EVIDENCE: u64 = 64 << 20;
 /// More than one, because some wait for the disk.
 const JOBS_OF_CORE: usize = 3;
@@ -158,7 +158,7 @@ pub struct Settings {
     )]
     pub keep_evidence_days: u32,
     /// The most that the texts of filed checks take together, before compression; those of one key at most twice what is still
-    /// free. Beyond it, checks are filed without their texts [default: 1GiB, or 64MiB with --store, where one node has them in memory]
+    /// free. Beyond it, checks are filed without their texts [default: 1GiB, or 64MiB with --store, where they are in memory]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_EVIDENCE")]
     pub max_evidence: Option<Size>,
     /// Look up each book that is added in the gems of the checks that were filed within this many days. With 0, no check is watched
@@ -171,7 +171,7 @@ pub struct Settings {
     )]
     pub watch_days: u32,
     /// The most that the gems of watched checks take together, before compression; those of one key at most twice what is still
-    /// free. Beyond it, checks are not watched [default: 4GiB, or 64MiB with --store, where one node has them in memory]
+    /// free. Beyond it, checks are not watched [default: 4GiB, or 64MiB with --store, where they are in memory]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_WATCHED")]
     pub max_watched: Option<Size>,
     /// Allow backup jobs, which write to folders directly below this one. Without it, a server makes no backups

@@ -47,7 +47,7 @@ pub(super) const KEYS: usize = 64;
 /// What the keys of the pieces of gems begin with.
 const GEMS: &[u8] = b"g";
 const DAYS: u32 = 90;
-/// The most bytes of watched checks in a folder, and in a cluster, where one node has them in memory.
+/// The most bytes of watched checks in a folder, and in a cluster, where they are in memory.
 const MOST: u64 = 4 << 30;
 const MOST_SHARED: u64 = 64 << 20;
 /// The bytes of what is kept besides gems: a search key, and the rest.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use uuid::Uuid;
+
 use super::super::command::Command;
 use super::super::keys::{KeyName, split};
 use super::suspicion::Suspicion;
@@ -39,7 +41,16 @@ impl KeyPass<'_, '_> {
                 Some(KeyName::Book(_, book)) => {
                     self.0.doubts.push(Suspicion::LeftOver(book, key));
                 }
-                Some(KeyName::Shard(..) | KeyName::Meta(_) | KeyName::Usage) => {}
+                Some(KeyName::Shard(_, name)) => {
+                    let id = name.strip_prefix("v:");
+                    let id: Option<Uuid> = id.and_then(|id| id.parse().ok());
+                    self.0.values.needless.extend(id);
+                }
+                Some(KeyName::Meta(name)) => {
+                    let table = name.strip_prefix("rows:").map(str::to_owned);
+                    self.0.values.tables.extend(table);
+                }
+                Some(KeyName::Usage) => {}
                 None => self.0.faults.add(format!(
                     "there is an unknown key {}",
                     String::from_utf8_lossy(&key)

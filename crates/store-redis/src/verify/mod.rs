@@ -9,6 +9,7 @@
 //! only if it is still wrong while its book does not change.
 
 mod keys;
+mod large;
 mod lists;
 mod loss;
 mod repair;
@@ -21,6 +22,7 @@ use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
 
 use self::keys::KeyPass;
+use self::large::FoundValues;
 use self::lists::BucketGroup;
 use self::loss::{AuditedBooks, DifferentBook, Losses};
 use self::suspicion::{SecondLook, Suspicion};
@@ -112,6 +114,7 @@ struct ClusterVerification<'a> {
     amiss: Vec<WrongTotal>,
     /// The segments of the audit log that are missing.
     segments: BTreeSet<u64>,
+    values: FoundValues,
     losses: &'a Losses,
     /// The books that nodes have lost, or as they were, as far as the audit log names them.
     different: Vec<DifferentBook>,
@@ -216,6 +219,7 @@ impl<'a> ClusterVerification<'a> {
             wrong: BTreeMap::new(),
             amiss: Vec::new(),
             segments: BTreeSet::new(),
+            values: FoundValues::default(),
             losses,
             different: Vec::new(),
         };
@@ -228,6 +232,7 @@ impl<'a> ClusterVerification<'a> {
         check.look_up()?;
         check.totals(before)?;
         check.keys().all_keys()?;
+        check.large_values()?;
         check.postings()?;
         check.second_look().settle_doubts()?;
         check.audit()?;
