@@ -147,6 +147,8 @@ struct Shared {
     last_recipes: RwLock<Arc<RecipesThen>>,
     /// Buckets to merge, and when.
     later: Mutex<HashMap<Vec<u8>, Instant>>,
+    /// The number of the recipe, and of its bucket, from which on buckets are looked at next.
+    next_bucket: Mutex<(u16, u64)>,
 }
 
 impl Shared {
@@ -157,6 +159,7 @@ impl Shared {
             owners: RwLock::default(),
             last_recipes: RwLock::default(),
             later: Mutex::default(),
+            next_bucket: Mutex::default(),
         })
     }
 
@@ -266,6 +269,7 @@ impl Shared {
             self.refuse_eviction()?;
             self.audit_log().move_old()?;
             self.large_values().remove_spare()?;
+            self.merging().merge_next()?;
         }
         Ok(())
     }

@@ -35,6 +35,10 @@ pub(super) const LONGEST: Duration = Duration::from_secs(30);
 const MOST_REMEMBERED: usize = 200_000;
 /// Number of buckets merged at a time.
 const AT_ONCE: usize = 500;
+/// Number of buckets to look at with each sweep: all that a new catalogue has in five minutes.
+const LOOKED_AT: u64 = 4096;
+/// The number of fields from which such a bucket is merged: one is its list.
+const CHANGED: i64 = 2;
 
 /// A bucket to merge.
 struct BucketMerge<'a> {
@@ -107,6 +111,37 @@ impl Merging<'_> {
         } else {
             self.merge(&*self.0.meta().recipes()?, &due)
         }
+    }
+
+    /// Merges what has changed in some buckets, and in those after them the next time. Changes take several times the memory that they
+    /// take in a list.
+    pub(super) fn merge_next(&self) -> Result<(), StoreError> {
+        let recipes = self.0.meta().recipes()?;
+        let next = &self.0.next_bucket;
+        let (number, first) = *next.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = recipes.0.iter().filter(|recipe| recipe.number >= number);
+        let Some(recipe) = later.min_by_key(|recipe| recipe.number) else {
+            *next.lock().unwrap_or_else(PoisonError::into_inner) = (0, 0);
+            return Ok(());
+        };
+        let first = if recipe.number == number { first } else { 0 };
+        let count = 1 << recipe.bucket_bits;
+        let end = count.min(first + LOOKED_AT);
+        let keys: Vec<Vec<u8>> = (first..end)
+            .map(|bucket| self.0.keys.bucket(recipe.number, bucket))
+            .collect();
+        let lengths: Vec<Command> = keys.iter().map(|key| Command::bare("HLEN", key)).collect();
+        let lengths: Vec<i64> = self.0.ask_all(&lengths)?;
+        let changed = keys.into_iter().zip(lengths);
+        let changed = changed.filter(|(_, length)| *length >= CHANGED);
+        let changed: Vec<Vec<u8>> = changed.map(|(key, _)| key).collect();
+        self.merge(&recipes, &changed)?;
+        *next.lock().unwrap_or_else(PoisonError::into_inner) = if end == count {
+            (recipe.number.saturating_add(1), 0)
+        } else {
+            (recipe.number, end)
+        };
+        Ok(())
     }
 
     /// Merges buckets.

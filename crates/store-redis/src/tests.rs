@@ -589,6 +589,22 @@ fn lost_values_of_rows_are_found() {
     assert_eq!(large_values(&store), 1);
 }
 
+/// What is changed by and by is merged without being asked for.
+#[test]
+fn changed_buckets_are_merged_in_the_end() {
+    let Some([store, _]) = servers() else { return };
+    for id in ["a", "b", "c"] {
+        store.put(&Actor::Local, vec![book(id, 0..200)]).unwrap();
+    }
+    assert!(changes_left(&store) > 0);
+    let sweeps = (1 << lapidary_store::recipes::BUCKET_BITS) / 4096;
+    for _ in 0..sweeps {
+        store.shared.merging().merge_next().unwrap();
+    }
+    assert_eq!(changes_left(&store), 0);
+    assert_eq!(tally(&store, 0..200).0["b"], 200);
+}
+
 // A test tells a story from its beginning to its end.
 #[allow(clippy::too_many_lines)]
 #[test]
