@@ -285,7 +285,7 @@ fn the_keyboard_is_enough() {
             .to_owned()
     };
     let reach = |words: &str| {
-        for _ in 0..60 {
+        for _ in 0..120 {
             browser.press(TAB);
             if focused().contains(words) {
                 return;
