@@ -899,9 +899,10 @@ impl Answering<'_> {
     /// What a report tells of the gems of the query, of which these matches are shown.
     fn counts(&self, main: &Answered<'_>, common: u32, shown: &[Match]) -> GemCounts {
         let recipe = main.asked.recipe.name();
-        let of_recipe = shown
-            .iter()
-            .filter(|found| found.recipes.first() == Some(recipe));
+        let of_recipe = shown.iter().filter(|found| {
+            // Whoever adds a book that only informs changes nothing else that is told.
+            found.informational.is_none() && found.recipes.first() == Some(recipe)
+        });
         // Around its edges, a text is looked up by gems that a longer one may have, and they are found.
         let found = of_recipe.map(|found| found.score.common).max();
         let told = self.checking.told(main.asked.recipe);
