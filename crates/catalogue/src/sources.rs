@@ -122,6 +122,7 @@ fn is_none(count: &u64) -> bool {
 words! {
     /// A kind of reason why an address was refused or failed.
     #[derive(PartialOrd, Ord)]
+    #[schema(as = SourceReason)]
     pub enum Reason {
         /// It is no address that can be fetched.
         Address = "address",

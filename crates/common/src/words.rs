@@ -23,9 +23,9 @@ macro_rules! words {
         $(#[$attribute:meta])*
         pub enum $Name:ident { $($(#[$about:meta])* $Value:ident = $word:tt,)+ }
     ) => {
-        $(#[$attribute])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[derive(serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+        $(#[$attribute])*
         pub enum $Name {
             $($(#[$about])* #[serde(rename = $word)] $Value,)+
         }
