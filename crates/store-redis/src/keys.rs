@@ -4,8 +4,9 @@
 //! one. So there are three kinds of keys, by their hash tags:
 //!
 //! - `{meta}`: recipes, most tables, totals, the names of libraries, the end of the audit log.
-//! - `{T}`, for one of 256 tags: a shard, with the books whose key hashes to it, and what is known of such sources. The tag of shard *i* is the least number
-//!   whose slot is 64 *i*, so the shards are spread evenly over the slots, and a node has as many as it has slots.
+//! - `{T}`, for one of 256 tags: a shard, with the books whose key hashes to it, and what is known of the addresses of
+//!   sources whose name does. The tag of shard *i* is the least number whose slot is 64 *i*, so the shards are spread
+//!   evenly over the slots, and a node has as many as it has slots.
 //! - none: a bucket of postings, or the books of a digest. Each has its own slot.
 
 use std::sync::LazyLock;

@@ -25,23 +25,28 @@ pub(super) struct FoundValues {
     lost: Vec<(String, Vec<u8>)>,
 }
 
-impl ClusterVerification<'_> {
+/// Verifies large values.
+pub(super) struct ValuePass<'c, 'a>(pub(super) &'c mut ClusterVerification<'a>);
+
+impl ValuePass<'_, '_> {
     /// Compares the rows with the values that were found.
-    pub(super) fn large_values(&mut self) -> Result<(), StoreError> {
-        for table in std::mem::take(&mut self.values.tables) {
+    pub(super) fn all_values(&mut self) -> Result<(), StoreError> {
+        for table in std::mem::take(&mut self.0.values.tables) {
             let mut first = b"-".to_vec();
             loop {
                 let rows = self.stored_rows(&table, &first)?;
                 let Some((last, _)) = rows.last() else { break };
                 first = [b"(", last.as_slice()].concat();
                 self.values_of(&table, rows)?;
-                self.step(0)?;
+                self.0.step(0)?;
             }
         }
-        for id in std::mem::take(&mut self.values.needless) {
-            if is_old(id) && !self.shared.large_values().is_spare(id)? {
-                self.faults.add(format!("no row has the large value {id}"));
-                self.values.needless.insert(id);
+        for id in std::mem::take(&mut self.0.values.needless) {
+            if is_old(id) && !self.0.shared.large_values().is_spare(id)? {
+                self.0
+                    .faults
+                    .add(format!("no row has the large value {id}"));
+                self.0.values.needless.insert(id);
             }
         }
         Ok(())
@@ -49,11 +54,12 @@ impl ClusterVerification<'_> {
 
     /// Rows as they are stored.
     fn stored_rows(&self, table: &str, first: &[u8]) -> Result<Vec<Row>, StoreError> {
-        let keys = ["keys", "rows"].map(|part| self.shared.keys.meta(&format!("{part}:{table}")));
+        let keys = ["keys", "rows"].map(|part| self.0.shared.keys.meta(&format!("{part}:{table}")));
         let limit = PAGE.to_string();
         let range = [first, b"+", limit.as_bytes()];
         let page: Vec<Vec<u8>> =
-            self.shared
+            self.0
+                .shared
                 .ask(Command::script(&PAGE_OF_ROWS, &keys, &range[..]))?;
         let mut page = page.into_iter();
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
@@ -63,19 +69,19 @@ impl ClusterVerification<'_> {
         let references = rows.into_iter();
         let references = references.filter_map(|(key, value)| Some((key, referred(&value)?)));
         let references: Vec<(Vec<u8>, Uuid)> = references.collect();
-        let values = self.shared.large_values();
+        let values = self.0.shared.large_values();
         let lookups = references.iter().map(|(_, id)| values.key(*id).1);
         let lookups: Vec<Command> = lookups.map(|key| Command::bare("EXISTS", &key)).collect();
-        let found: Vec<bool> = self.shared.ask_all(&lookups)?;
+        let found: Vec<bool> = self.0.shared.ask_all(&lookups)?;
         for ((key, id), is_there) in references.into_iter().zip(found) {
-            self.values.needless.remove(&id);
+            self.0.values.needless.remove(&id);
             // It is removed some time after its row has another.
             if !is_there && self.refers(table, &key, id)? {
                 let name = key.escape_ascii();
-                self.faults.add(format!(
+                self.0.faults.add(format!(
                     "the value of the row '{name}' of the table '{table}' is lost"
                 ));
-                self.values.lost.push((table.to_owned(), key));
+                self.0.values.lost.push((table.to_owned(), key));
             }
         }
         Ok(())
@@ -83,21 +89,22 @@ impl ClusterVerification<'_> {
 
     /// Whether a row refers to a value still.
     fn refers(&self, table: &str, key: &[u8], id: Uuid) -> Result<bool, StoreError> {
-        let rows = self.shared.keys.meta(&format!("rows:{table}"));
-        let value: Option<Vec<u8>> = self.shared.ask(Command::new("HGET", &rows, key))?;
+        let rows = self.0.shared.keys.meta(&format!("rows:{table}"));
+        let value: Option<Vec<u8>> = self.0.shared.ask(Command::new("HGET", &rows, key))?;
         Ok(value.and_then(|value| referred(&value)) == Some(id))
     }
 
     /// Removes values that no row needs, and rows whose values are lost.
-    pub(super) fn mend_values(&mut self) -> Result<(), StoreError> {
-        for id in std::mem::take(&mut self.values.needless) {
-            let (_, key) = self.shared.large_values().key(id);
-            self.shared.write_one(Command::bare("UNLINK", &key))?;
+    pub(super) fn mend(&mut self) -> Result<(), StoreError> {
+        for id in std::mem::take(&mut self.0.values.needless) {
+            let (_, key) = self.0.shared.large_values().key(id);
+            self.0.shared.write_one(Command::bare("UNLINK", &key))?;
         }
-        for (table, key) in std::mem::take(&mut self.values.lost) {
+        for (table, key) in std::mem::take(&mut self.0.values.lost) {
             for (command, part) in [("ZREM", "keys"), ("HDEL", "rows")] {
-                let of_table = self.shared.keys.meta(&format!("{part}:{table}"));
-                self.shared
+                let of_table = self.0.shared.keys.meta(&format!("{part}:{table}"));
+                self.0
+                    .shared
                     .write_one(Command::new(command, &of_table, key.as_slice()))?;
             }
         }

@@ -22,7 +22,7 @@ use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
 
 use self::keys::KeyPass;
-use self::large::FoundValues;
+use self::large::{FoundValues, ValuePass};
 use self::lists::BucketGroup;
 use self::loss::{AuditedBooks, DifferentBook, Losses};
 use self::suspicion::{SecondLook, Suspicion};
@@ -190,6 +190,10 @@ impl<'a> ClusterVerification<'a> {
         KeyPass(self)
     }
 
+    pub(super) fn large_values(&mut self) -> ValuePass<'_, 'a> {
+        ValuePass(self)
+    }
+
     fn run(
         shared: &'a Shared,
         watch: Watch<'a>,
@@ -232,7 +236,7 @@ impl<'a> ClusterVerification<'a> {
         check.look_up()?;
         check.totals(before)?;
         check.keys().all_keys()?;
-        check.large_values()?;
+        check.large_values().all_values()?;
         check.postings()?;
         check.second_look().settle_doubts()?;
         check.audit()?;

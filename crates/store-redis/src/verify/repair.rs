@@ -103,7 +103,7 @@ impl ClusterVerification<'_> {
         for segment in std::mem::take(&mut self.segments) {
             self.shared.audit_log().give_up(segment)?;
         }
-        self.mend_values()?;
+        self.large_values().mend()?;
         lost.different = different;
         Ok(!wrong.is_empty() || !back.is_empty())
     }
