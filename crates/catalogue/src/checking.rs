@@ -859,8 +859,8 @@ impl Answering<'_> {
         (answered, &answered.looked_up[found.library])
     }
 
-    /// `matches`: how many there are, how many only inform, and how many of these only `rewriting` found. `common`: for each recipe,
-    /// the number of gems that did not count.
+    /// `deciding`: how many matches decide. `others`: how many inform, but for quotations, and how many only `rewriting` found.
+    /// `common`: for each recipe, the number of gems that did not count.
     fn reason(&self, deciding: usize, others: [usize; 2], common: &[u32]) -> Reason {
         let answered = self.deciding().iter();
         let [informing, reworded] = others;
