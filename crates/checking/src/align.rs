@@ -867,6 +867,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_near_in_other_words_is_one_passage() {
+        let book = text(0..300);
+        let common = |recipe: Recipe, is_common: fn(u64) -> bool| -> Vec<u32> {
+            let query = text((0..300).map(|gem| if is_common(gem) { gem } else { 1_000 + gem }));
+            let spans = align(&query, &book, &recipe, |_| Some(1.0)).spans;
+            spans.iter().map(|span| span.common).collect()
+        };
+        let near = |gem| gem < 100 && gem % 10 == 0 || gem == 200;
+        assert_eq!(common(Recipe::rewriting(), near), [10], "not gem 200 alone");
+        assert_eq!(common(Recipe::documented(), near), [1; 11]);
+        let far = |gem| gem % 100 == 0;
+        assert_eq!(
+            common(Recipe::rewriting(), far),
+            [1; 3],
+            "there is no other"
+        );
+    }
+
+    #[test]
     fn the_gems_of_a_phrase_count_once() {
         let gem = |gem, start| PlacedGem {
             gem: Gem(gem),
