@@ -1,6 +1,7 @@
 //! State after the program is killed or the disk is full: every acknowledged book, complete, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -20,6 +21,30 @@ const ROUNDS: u64 = 50;
 /// The text of one version of a book.
 fn text(book: u64, version: u64) -> String {
     prose(1_000 * version + book, 3_000)
+}
+
+/// What is in the log takes more space than in tables, and the next start has to read it.
+#[test]
+fn a_catalogue_that_is_closed_has_no_long_log() {
+    let folder = Folder::new();
+    for book in 0..12 {
+        folder.file(&format!("books/{book}.txt"), prose(book, 60_000));
+    }
+    let paths = [folder.data(), folder.path("books")];
+    run("ingest --data {} --library l --rights protected {}", &paths).expect(0);
+    let files = fs::read_dir(folder.data()).expect("the catalogue");
+    let files = files.map(|entry| entry.expect("a file").path());
+    let logs = files.filter(|path| path.extension().is_some_and(|kind| kind == "log"));
+    let lengths: Vec<u64> = logs
+        .map(|log| log.metadata().expect("a log").len())
+        .collect();
+    assert!(!lengths.is_empty() && lengths.iter().all(|length| *length < 1 << 20));
+    let report = run(
+        "check --json --data {} {}",
+        &[folder.data(), folder.path("books/7.txt")],
+    );
+    let report = report.expect(1).json().remove(0);
+    assert_eq!(report["matches"][0]["identical"], true, "{report}");
 }
 
 #[test]
