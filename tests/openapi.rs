@@ -1,6 +1,7 @@
 //! Consistency of the documentation: `docs/openapi.json` describes the current API, and the tests named in
 //! `docs/reference/security.md` exist.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -57,22 +58,53 @@ fn nothing_is_composed_of_what_allows_no_other_fields() {
 }
 
 /// Every test named in `docs/reference/security.md` exists.
+/// All files in these folders that are text.
+fn sources(folders: &[&str]) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = folders
+        .iter()
+        .flat_map(|folder| WalkDir::new(root.join(folder)));
+    files
+        .filter_map(|entry| {
+            let file = entry.ok().filter(|entry| entry.file_type().is_file())?;
+            fs::read_to_string(file.path()).ok()
+        })
+        .collect()
+}
+
+/// Of two types with one name, the description would have only one.
+#[test]
+fn each_type_of_the_description_has_a_name_of_its_own() {
+    let mut names = BTreeSet::new();
+    for source in sources(&["src", "crates"]) {
+        let (mut is_described, mut renamed) = (false, None);
+        for line in source.lines().map(str::trim) {
+            is_described |= line.contains("ToSchema") && !line.starts_with("use ");
+            is_described |= line == "words! {";
+            if let Some((_, name)) = line.split_once("#[schema(as = ") {
+                renamed = Some(name.trim_end_matches(")]").to_owned());
+            }
+            let declared = ["struct ", "enum "].iter().find_map(|kind| {
+                let name = line.strip_prefix("pub ").unwrap_or(line);
+                let name = name.strip_prefix(kind)?;
+                name.split(|c: char| !c.is_alphanumeric()).next()
+            });
+            if let Some(name) = declared {
+                let name = renamed.take().unwrap_or_else(|| name.to_owned());
+                // A macro declares one by a variable.
+                let is_one = is_described && !name.is_empty();
+                assert!(!is_one || names.insert(name.clone()), "two are {name}");
+                is_described = false;
+            }
+        }
+    }
+    assert!(names.len() > 90, "{names:?}");
+}
+
 #[test]
 fn every_test_that_is_named_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources: Vec<String> = ["src", "crates", "tests"]
-        .into_iter()
-        .flat_map(|folder| WalkDir::new(root.join(folder)))
-        .filter_map(|entry| {
-            fs::read_to_string(
-                entry
-                    .ok()
-                    .filter(|entry| entry.file_type().is_file())?
-                    .path(),
-            )
-            .ok()
-        })
-        .collect();
+    let sources = sources(&["src", "crates", "tests"]);
     let page = fs::read_to_string(root.join("docs/reference/security.md")).expect("a page");
     let mut named = 0;
     for row in page.lines().filter(|line| line.starts_with('|')) {
