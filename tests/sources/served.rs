@@ -49,7 +49,7 @@ pub fn get(server: &Server, path: &str) -> Value {
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let since = Instant::now();
     while !holds() {
-        assert!(since.elapsed() < Duration::from_mins(1), "{what}");
+        assert!(since.elapsed() < Duration::from_mins(3), "{what}");
         thread::sleep(Duration::from_millis(20));
     }
 }
