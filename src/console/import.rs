@@ -250,6 +250,7 @@ fn field_name(language: Language, field: &str) -> String {
         "rights" => language.c_rights(),
         "from" => language.c_from_day(),
         "until" => language.c_until_day(),
+        "disabled" => language.c_disabled(),
         _ => language.c_otherwise(),
     }
 }

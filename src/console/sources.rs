@@ -386,6 +386,7 @@ fn kind(language: Language, kind: SourceKind) -> String {
         SourceKind::Opds => language.c_kind_opds(),
         SourceKind::Oai => language.c_kind_oai(),
         SourceKind::Site => language.c_kind_site(),
+        SourceKind::Onix => language.c_kind_onix(),
     }
 }
 

@@ -7,7 +7,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::Post;
 
@@ -24,6 +25,7 @@ use super::requests::caller;
 use super::turns::Patience;
 use super::{ServerState, parameters};
 use lapidary_catalogue::api::{AddOutcome, FieldChange, ImportAnswer, RowOutcome};
+use lapidary_catalogue::onix::Territory;
 use lapidary_catalogue::table::{self, NumberedRow, TableRow};
 use lapidary_catalogue::{Content, Editor, NewEntry};
 use lapidary_common::error::ErrorCode;
@@ -59,7 +61,8 @@ pub(super) fn calls() -> Vec<Call> {
                 "The body, or the first file of a form, is the table: CSV, XLSX, JSON Lines (`id`, `file`, `rights`, `title`, `authors`, \
                  `language`, `identifiers`, `published` and `validity`) or ONIX for Books 3, with up to 10,000 rows and 8 MiB. \
                  In CSV and XLSX, the first row has these names; `from`, `until` and `otherwise` are those of the validity, \
-                 and lists are separated by semicolons. A row changes the book with its `id`; what it leaves out stays. The \
+                 and lists are separated by semicolons. A row changes the book with its `id`; what it leaves out stays. \
+                 With `deleted`, it disables the book, until a later row says it again without. The \
                  other files, up to 99, are books: each is added, or replaces the one that is there, with what the row says \
                  whose `file` is its name, whose `id` is its name without the extension, or whose ISBN is in its name. \
                  `dry_run` changes nothing, and says what would change.",
@@ -86,6 +89,15 @@ struct AboutTable {
     #[serde(default)]
     #[param(required = false)]
     dry_run: bool,
+    /// Of an ONIX feed, the rights that hold in this country or region; by default the strictest of any
+    #[serde(default, deserialize_with = "territory")]
+    #[param(value_type = Option<String>)]
+    territory: Option<Territory>,
+}
+
+fn territory<'de, D: Deserializer<'de>>(word: D) -> Result<Option<Territory>, D::Error> {
+    let word = String::deserialize(word)?;
+    word.parse().map(Some).map_err(D::Error::custom)
 }
 
 async fn import(
@@ -94,7 +106,7 @@ async fn import(
     state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let (feed, others) = Feed::of(&request)?;
-    let known = "rights (forbidden, protected, free, public_domain or unknown), dry_run and keep_text (true or false), unless and except";
+    let known = "rights (forbidden, protected, free, public_domain or unknown), dry_run and keep_text (true or false), territory, unless and except";
     let about: AboutTable = parameters::query(&others, known)?;
     let sent = if forms::is_form(&request) {
         body::files(&request, payload, &state).await?
@@ -103,7 +115,8 @@ async fn import(
         (vec![FormPart::of_bytes(sent.bytes)], sent.room)
     };
     let by = caller();
-    let read = move || SentTable::read(sent);
+    let territory = about.territory.clone();
+    let read = move || SentTable::read(sent, territory.as_ref());
     let turn = state
         .turns
         .take(by.lane, by.client, Patience::Refusable, read);
@@ -138,13 +151,16 @@ struct SentTable {
 }
 
 impl SentTable {
-    fn read((parts, mut room): (Vec<FormPart>, Room)) -> Result<Self, Problem> {
+    fn read(
+        (parts, mut room): (Vec<FormPart>, Room),
+        territory: Option<&Territory>,
+    ) -> Result<Self, Problem> {
         let mut parts = parts.into_iter();
         let table = parts.next().map(|part| part.bytes).unwrap_or_default();
         // A browser sends a field for files in which none were chosen.
         let files = parts.filter(|part| part.name.is_some() || !part.bytes.is_empty());
         let files: Vec<FormPart> = files.collect();
-        let rows = joined(rows(&table, &mut room)?, &files)?;
+        let rows = joined(rows(&table, territory, &mut room)?, &files)?;
         let mut of_rows = room.another();
         of_rows.grow(2 * rows.iter().map(Bytes::len).sum::<usize>())?;
         room.shrink_to(files.iter().map(|part| part.bytes.len()).sum());
@@ -160,7 +176,11 @@ impl SentTable {
 }
 
 /// Reads a table, within its limits.
-fn rows(table: &[u8], room: &mut Room) -> Result<Vec<NumberedRow>, Problem> {
+fn rows(
+    table: &[u8],
+    territory: Option<&Territory>,
+    room: &mut Room,
+) -> Result<Vec<NumberedRow>, Problem> {
     if table.len() > TABLE_BYTES {
         return Err(body::too_large("table", TABLE_BYTES, false));
     }
@@ -169,7 +189,8 @@ fn rows(table: &[u8], room: &mut Room) -> Result<Vec<NumberedRow>, Problem> {
     } else {
         READ * table.len()
     })?;
-    table::read(table, MOST_ROWS).map_err(|why| bad(&format!("the table cannot be read: {why}")))
+    table::read(table, MOST_ROWS, territory)
+        .map_err(|why| bad(&format!("the table cannot be read: {why}")))
 }
 
 fn bad(why: &str) -> Problem {
@@ -382,6 +403,11 @@ impl Import {
         file: &FormPart,
         memory: &Mutex<Room>,
     ) -> Result<(RowOutcome, Vec<FieldChange>), Problem> {
+        if row.deleted {
+            return Err(bad(
+                "the row deletes the book whose file was sent; send one of them",
+            ));
+        }
         let stored = catalogue.books().get(&key)?;
         let of_stored = stored.as_ref().map(|stored| stored.rights);
         let rights = row.rights.or(of_stored).or(self.about.rights);

@@ -197,9 +197,91 @@ fn workbooks_and_feeds_are_tables() {
     let answers = import(&server, "rights=free", &files);
     assert_eq!(
         outcomes(&answers),
-        [(1, "9780306406157", "added"), (2, "", "refused")]
+        [
+            (1, "9780306406157", "added"),
+            (2, "9785171183622", "missing")
+        ]
     );
     assert_eq!(record(&server, "9780306406157")["title"], "Emma");
+}
+
+/// A feed changes what it says, and takes back what it took away. What others disabled stays so.
+#[test]
+fn a_feed_disables_books_and_sets_their_days() {
+    let server = library();
+    let id = "9780306406157";
+    let path = format!("/v1/libraries/house/books/{id}");
+    server
+        .put_text(&path, "protected", &prose(9, 2_000))
+        .expect(201);
+    let feed = |kind: &str, detail: &str| {
+        format!(
+            "<?xml version=\"1.0\"?><ONIXMessage release=\"3.1\"><Product><RecordReference>r</RecordReference>\
+             <NotificationType>{kind}</NotificationType><ProductIdentifier><ProductIDType>15</ProductIDType>\
+             <IDValue>{id}</IDValue></ProductIdentifier>{detail}</Product></ONIXMessage>"
+        )
+    };
+    let licence = "<DescriptiveDetail><EpubLicense><EpubLicenseExpression><EpubLicenseExpressionLink>\
+                   https://creativecommons.org/licenses/by/4.0/</EpubLicenseExpressionLink></EpubLicenseExpression>\
+                   <EpubLicenseDate><EpubLicenseDateRole>14</EpubLicenseDateRole><Date>20300101</Date></EpubLicenseDate>\
+                   </EpubLicense></DescriptiveDetail>";
+    let sales = "<PublishingDetail><SalesRights><SalesRightsType>06</SalesRightsType><Territory><CountriesIncluded>FR\
+                 </CountriesIncluded></Territory></SalesRights><SalesRights><SalesRightsType>01</SalesRightsType><Territory>\
+                 <CountriesIncluded>DE</CountriesIncluded></Territory></SalesRights></PublishingDetail>";
+    let send = |query: &str, kind: &str, detail: &str| {
+        let answers = import(
+            &server,
+            query,
+            &[("feed.xml", feed(kind, detail).as_bytes())],
+        );
+        assert_eq!(answers.len(), 1);
+        let field = |change: &Value| change["field"].as_str().expect("a field").to_owned();
+        let changes = answers[0]["changes"].as_array().cloned();
+        let mut fields: Vec<String> = changes.unwrap_or_default().iter().map(field).collect();
+        fields.sort_unstable();
+        fields
+    };
+    assert_eq!(send("", "03", licence), ["from", "otherwise", "rights"]);
+    let known = record(&server, id);
+    assert_eq!(known["rights"], "free");
+    assert_eq!(
+        known["standing"]["validity"],
+        json!({"from": "2030-01-01", "otherwise": "protected"})
+    );
+    assert_eq!(
+        send("territory=FR", "03", sales),
+        ["from", "otherwise", "rights"]
+    );
+    assert_eq!(record(&server, id)["rights"], "unknown");
+    assert_eq!(send("", "04", sales), ["rights"]);
+    assert_eq!(record(&server, id)["rights"], "protected");
+
+    assert_eq!(send("dry_run=true", "05", ""), ["disabled"]);
+    assert_eq!(record(&server, id)["standing"]["disabled_at"], Value::Null);
+    assert_eq!(send("", "05", ""), ["disabled"]);
+    assert_eq!(send("", "05", ""), Vec::<String>::new());
+    assert!(record(&server, id)["standing"]["disabled_at"].is_string());
+    assert_eq!(send("", "03", ""), ["disabled"]);
+    assert_eq!(record(&server, id)["standing"]["disabled_at"], Value::Null);
+
+    let by_hand = json!({"disabled": true, "note": "by hand"}).to_string();
+    server
+        .send(
+            "PATCH",
+            &path,
+            &[("Content-Type", JSON)],
+            by_hand.as_bytes(),
+        )
+        .expect(200);
+    assert_eq!(send("", "03", ""), Vec::<String>::new());
+    assert!(record(&server, id)["standing"]["disabled_at"].is_string());
+    server
+        .post(
+            "/v1/libraries/house/table?territory=Mars",
+            "application/xml",
+            feed("03", ""),
+        )
+        .problem(400, "bad_query", "territory");
 }
 
 #[test]

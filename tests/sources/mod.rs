@@ -6,6 +6,7 @@ mod fetched;
 mod hostile;
 mod kills;
 mod limits;
+mod onix;
 mod private;
 mod reads;
 mod served;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Books, CatalogueError, Editor};
+use super::{Books, CatalogueError, Editor, today};
 use crate::api::{Amendment, FieldChange};
 use crate::table::{self, TableRow};
 use lapidary_common::description::Description;
@@ -10,6 +10,9 @@ use lapidary_store::{
     BookKey, Condition, Keeps, Limits, NOTE_BYTES, Note, Outline, Record, Rights, SetBy, Snapshot,
     Standing, StoreError, Validity,
 };
+
+/// What the notes of books begin with that a row of a table deletes.
+const DELETED: &str = "deleted by a feed or table on ";
 
 impl Books<Editor<'_>> {
     /// Changes a book's metadata. Returns `None` if there is no such book.
@@ -40,23 +43,8 @@ impl Books<Editor<'_>> {
         Ok(store.amend(&self.0.actor, key, &mut |record| change.make(record))?)
     }
 
-    /// What [`Books::amend`] would make of a book: the record as it is, and as it would be; `None` if there is no such book.
-    fn amended(
-        &self,
-        key: &BookKey,
-        amendment: &Amendment,
-    ) -> Result<Option<(Record, Record)>, CatalogueError> {
-        let change = self.change(key, amendment, &Condition::default())?;
-        let Some(before) = self.get(key)? else {
-            return Ok(None);
-        };
-        let mut after = before.clone();
-        change.make(&mut after)?;
-        Ok(Some((before, after)))
-    }
-
     /// Changes a book as a row of a table says, or only says what would change, and what differs: nothing if the book is as the
-    /// row says. Returns `None` if there is no such book.
+    /// row says. A row that deletes the book disables it; a later one enables it again. Returns `None` if there is no such book.
     ///
     /// # Errors
     /// Those of [`Books::amend`].
@@ -67,14 +55,26 @@ impl Books<Editor<'_>> {
         dry_run: bool,
     ) -> Result<Option<Vec<FieldChange>>, CatalogueError> {
         let amendment = row.amendment();
-        let Some((before, after)) = self.amended(key, &amendment)? else {
+        let change = self.change(key, &amendment, &Condition::default())?;
+        let (keeps, note) = (self.0.authority()?.keeps(), format!("{DELETED}{}", today()));
+        let mut make = |record: &mut Record| {
+            if row.deleted {
+                return lose(record, keeps, &note, change.now);
+            }
+            change.make(record)?;
+            restore(record, DELETED, change.now);
+            Ok(())
+        };
+        let Some(before) = self.get(key)? else {
             return Ok(None);
         };
+        let mut after = before.clone();
+        make(&mut after)?;
         let differences = table::differences(&before, &after);
         if dry_run || differences.is_empty() {
             return Ok(Some(differences));
         }
-        let amended = self.amend(key, &amendment)?;
+        let amended = self.0.store.amend(&self.0.actor, key, &mut make)?;
         Ok(amended.map(|_| differences))
     }
 
@@ -168,20 +168,11 @@ impl Books<Editor<'_>> {
     /// a ban that the source could not have made.
     pub fn lose(&self, key: &BookKey, note: &str) -> Result<(), CatalogueError> {
         let (keeps, now) = (self.0.authority()?.keeps(), Timestamp::now());
-        let stays = |record: &Record| keeps.ban && record.is_banned() || record.is_disabled();
-        if self.get(key)?.is_none_or(|record| stays(&record)) {
+        if self.get(key)?.is_none_or(|record| stays(&record, keeps)) {
             return Ok(());
         }
-        self.0.store.amend(&self.0.actor, key, &mut |record| {
-            if !stays(record) {
-                set_disabled(record, true, SetBy::Library, now)?;
-                if !record.standing.is_noted_by_administrator() {
-                    set_note(record, note, SetBy::Library, now)?;
-                }
-                record.changed_at = now;
-            }
-            Ok(())
-        })?;
+        let mut change = |record: &mut Record| lose(record, keeps, note, now);
+        self.0.store.amend(&self.0.actor, key, &mut change)?;
         Ok(())
     }
 
@@ -194,13 +185,7 @@ impl Books<Editor<'_>> {
             return Ok(());
         }
         self.0.store.amend(&self.0.actor, key, &mut |record| {
-            let standing = &mut record.standing;
-            if was_lost(standing, lost) {
-                (standing.disabled_at, standing.disabled_by) = (None, None);
-                let note = standing.note.take();
-                standing.note = note.filter(|note| !is_of_source(note, lost));
-                record.changed_at = now;
-            }
+            restore(record, lost, now);
             Ok(())
         })?;
         Ok(())
@@ -263,6 +248,35 @@ fn describe(description: &mut Description, amendment: &Amendment) {
 fn replace(old: &mut Option<String>, new: Option<&String>) {
     if let Some(new) = new {
         *old = Some(new.clone()).filter(|new| !new.is_empty());
+    }
+}
+
+/// Whether a book stays although its source does not have it any more.
+fn stays(record: &Record, keeps: Keeps) -> bool {
+    keeps.ban && record.is_banned() || record.is_disabled()
+}
+
+/// Disables a book that its source does not have any more, unless it stays.
+fn lose(record: &mut Record, keeps: Keeps, note: &str, now: Timestamp) -> Result<(), StoreError> {
+    if stays(record, keeps) {
+        return Ok(());
+    }
+    set_disabled(record, true, SetBy::Library, now)?;
+    if !record.standing.is_noted_by_administrator() {
+        set_note(record, note, SetBy::Library, now)?;
+    }
+    record.changed_at = now;
+    Ok(())
+}
+
+/// Enables a book if it was the source that disabled it.
+fn restore(record: &mut Record, lost: &str, now: Timestamp) {
+    let standing = &mut record.standing;
+    if was_lost(standing, lost) {
+        (standing.disabled_at, standing.disabled_by) = (None, None);
+        let note = standing.note.take();
+        standing.note = note.filter(|note| !is_of_source(note, lost));
+        record.changed_at = now;
     }
 }
 

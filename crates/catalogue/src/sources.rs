@@ -24,11 +24,13 @@ pub enum SourceKind {
     Site,
     /// A file with addresses, as NDJSON or CSV.
     List,
+    /// An ONIX feed, or a folder of such feeds. It brings no books: it changes those that there are.
+    Onix,
 }
 
 impl SourceKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Folder,
         Self::List,
         Self::Sitemap,
@@ -36,6 +38,7 @@ impl SourceKind {
         Self::Opds,
         Self::Oai,
         Self::Site,
+        Self::Onix,
     ];
 
     /// Its name.
@@ -49,6 +52,7 @@ impl SourceKind {
             Self::Feed => "feed",
             Self::Site => "site",
             Self::List => "list",
+            Self::Onix => "onix",
         }
     }
 }

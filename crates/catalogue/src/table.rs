@@ -17,7 +17,7 @@ use lapidary_extract::{is_workbook, sheet};
 use lapidary_store::{BookId, Library, Record, Rights, Validity};
 
 /// The columns that a table may have, the first name of each being that of its field.
-const COLUMNS: [&[&str]; 12] = [
+const COLUMNS: [&[&str]; 13] = [
     &["id"],
     &["file"],
     &["library"],
@@ -30,6 +30,7 @@ const COLUMNS: [&[&str]; 12] = [
     &["from"],
     &["until"],
     &["otherwise"],
+    &["deleted"],
 ];
 /// The day before the first one of spreadsheets, as far as the leap day goes that they have in 1900.
 const EPOCH: Date = date(1899, 12, 30);
@@ -52,6 +53,9 @@ described! {
         /// The days on which its rights are in effect.
         #[serde(default, deserialize_with = "object::optional")]
         pub validity: Option<Validity>,
+        /// Whether the book is disabled, until a later row says it again without this.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub deleted: bool,
     }
 }
 
@@ -77,7 +81,8 @@ impl TableRow {
             id: Some(id.map_err(|error| format!("record {}: {error}", product.reference))?),
             library: None,
             rights: product.rights(territory),
-            validity: None,
+            validity: product.validity(territory),
+            deleted: product.deleted,
             title: description.title,
             authors: description.authors,
             language: description.language,
@@ -106,7 +111,11 @@ impl TableRow {
 ///
 /// # Errors
 /// Why the table as a whole cannot be read.
-pub fn read(bytes: &[u8], most: usize) -> Result<Vec<NumberedRow>, String> {
+pub fn read(
+    bytes: &[u8],
+    most: usize,
+    territory: Option<&Territory>,
+) -> Result<Vec<NumberedRow>, String> {
     let rows = if is_workbook(bytes) {
         // The first row has the names of the columns, and one more tells that there are too many.
         let rows = sheet(bytes, most.saturating_add(2)).map_err(|error| error.to_string())?;
@@ -117,7 +126,7 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Vec<NumberedRow>, String> {
     } else {
         let plain = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         match plain.trim_ascii_start().first() {
-            Some(b'<') => of_feed(bytes, most)?,
+            Some(b'<') => of_feed(bytes, most, territory)?,
             Some(b'{') => of_lines(plain, most)?,
             _ => of_csv(bytes, most)?,
         }
@@ -128,15 +137,15 @@ pub fn read(bytes: &[u8], most: usize) -> Result<Vec<NumberedRow>, String> {
     Ok(rows)
 }
 
-fn of_feed(bytes: &[u8], most: usize) -> Result<Vec<NumberedRow>, String> {
+fn of_feed(
+    bytes: &[u8],
+    most: usize,
+    territory: Option<&Territory>,
+) -> Result<Vec<NumberedRow>, String> {
     let mut rows = Vec::new();
     for (line, product) in (1..).zip(Products::new(bytes)).take(most.saturating_add(1)) {
         let product = product.map_err(|error| error.to_string())?;
-        let row = if product.deleted {
-            Err("the record is a deletion; disable or remove the book".to_owned())
-        } else {
-            TableRow::of_product(&product, None)
-        };
+        let row = TableRow::of_product(&product, territory);
         rows.push(NumberedRow { line, row });
     }
     Ok(rows)
@@ -232,6 +241,9 @@ fn of_row(columns: &[Option<&str>], cells: &[String]) -> Result<TableRow, String
             "otherwise" => set(&mut days, name, word(cell)),
             "from" | "until" => set(&mut days, name, day(cell)),
             "published" => set(&mut row, name, day(cell)),
+            "deleted" => {
+                row.insert(name.to_owned(), Value::Bool(truth(cell)?));
+            }
             _ => set(&mut row, name, cell.to_owned()),
         }
     }
@@ -251,6 +263,14 @@ fn listed(cell: &str) -> impl Iterator<Item = Value> {
     entries
         .filter(|entry| !entry.is_empty())
         .map(|entry| Value::String(entry.to_owned()))
+}
+
+fn truth(cell: &str) -> Result<bool, String> {
+    match cell.to_lowercase().as_str() {
+        "true" | "yes" | "1" => Ok(true),
+        "false" | "no" | "0" => Ok(false),
+        _ => Err(format!("deleted is yes or no, not '{cell}'")),
+    }
 }
 
 /// Rights as people write them.
@@ -281,7 +301,7 @@ pub(crate) fn differences(before: &Record, after: &Record) -> Vec<FieldChange> {
         .collect()
 }
 
-fn fields(record: &Record) -> [(&'static str, String); 9] {
+fn fields(record: &Record) -> [(&'static str, String); 10] {
     let (about, days) = (&record.description, record.standing.validity.as_ref());
     let text = |text: Option<String>| text.unwrap_or_default();
     [
@@ -306,6 +326,10 @@ fn fields(record: &Record) -> [(&'static str, String); 9] {
             "otherwise",
             text(days.map(|days| days.otherwise.to_string())),
         ),
+        (
+            "disabled",
+            text(record.is_disabled().then(|| "true".to_owned())),
+        ),
     ]
 }
 
@@ -314,7 +338,7 @@ mod tests {
     use super::*;
 
     fn shown(table: &str) -> Vec<(u64, Result<Value, String>)> {
-        let rows = read(table.as_bytes(), 5).expect("a table");
+        let rows = read(table.as_bytes(), 5, None).expect("a table");
         rows.into_iter()
             .map(|NumberedRow { line, row }| {
                 (
@@ -368,7 +392,7 @@ mod tests {
             ("<html/>", "not an ONIX feed"),
             ("%PDF-1.7\n", "not a text"),
         ] {
-            let why = read(table.as_bytes(), 5).expect_err("a fault");
+            let why = read(table.as_bytes(), 5, None).expect_err("a fault");
             assert!(why.contains(says), "{table}: {why}");
         }
     }

@@ -43,11 +43,12 @@ pub(super) struct FetchedBook {
 
 impl FetchedBook {
     /// What is known of its address when these are the books that were added.
-    fn into_known(self, mut ids: Vec<String>, source: &Source) -> KnownAddress {
+    pub(super) fn into_known(self, ids: Vec<String>, source: &Source) -> KnownAddress {
         let Validators { etag, modified } = self.found.validators;
+        let mut ids = ids.into_iter();
         KnownAddress {
-            id: Some(ids.remove(0)),
-            more: ids,
+            id: ids.next(),
+            more: ids.collect(),
             added_as: Some((source.library.clone(), source.rights)),
             validity: source.validity.clone(),
             text: source.text.clone(),
@@ -66,7 +67,7 @@ impl FetchedBook {
 type ReadFile = (FetchedBook, Result<Vec<Book>, ExtractError>);
 
 /// Why a book of a file was not added.
-type Refused = (Reason, String);
+pub(super) type Refused = (Reason, String);
 
 /// What tells two versions of a book apart.
 pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
@@ -83,12 +84,17 @@ pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
 pub(super) struct BookChanges<'h, 'c>(pub(super) &'h mut Harvest<'c>);
 
 impl BookChanges<'_, '_> {
-    /// Reads files on all processors and adds their books together.
+    /// Reads files on all processors and adds their books together. Feeds change books instead.
     pub(super) fn add(
         &mut self,
         books: Vec<FetchedBook>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
+        if self.0.source.kind == SourceKind::Onix {
+            return books
+                .into_iter()
+                .try_for_each(|feed| self.follow(feed, rows));
+        }
         let (limits, readers, mut books) = (
             self.0.limits,
             &*Arc::clone(&self.0.readers),
@@ -310,7 +316,7 @@ impl BookChanges<'_, '_> {
     }
 
     /// Notes which books of an archive were refused, though others were added.
-    fn refuse_parts(
+    pub(super) fn refuse_parts(
         &mut self,
         known: &KnownAddress,
         refused: &[Refused],

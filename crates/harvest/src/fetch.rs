@@ -1,8 +1,8 @@
 //! Fetches pages and books from the web, and from this machine where a source may.
 
-use super::kind::ReadsPages as _;
 use std::fs;
 use std::io::{self, Read};
+use std::path::Path;
 
 use url::Url;
 
@@ -22,14 +22,14 @@ pub(super) fn fetch(
     let is_web = Url::parse(address).is_ok_and(|url| is_of_web(&url));
     // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
     let is_list = source.kind == SourceKind::List && entry.page;
-    if is_web && !source.kind.is_local() {
+    if is_web && !source.is_local() {
         return web.get(address, validators, most);
     }
-    if !source.kind.is_local() && !is_list {
+    if !source.is_local() && !is_list {
         return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
     }
     let read = match address.as_str() {
-        _ if source.kind == SourceKind::Folder && entry.page => Ok(Vec::new()),
+        path if source.is_local() && entry.page && Path::new(path).is_dir() => Ok(Vec::new()),
         "-" => read_some(io::stdin().lock(), most + 1),
         path => fs::File::open(path).and_then(|file| read_some(file, most + 1)),
     };

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
 use super::kind::{Entries, Page};
-use super::{Entry, Reason};
+use super::{Entry, Reason, SourceKind};
 use lapidary_extract::why_no_book;
 
 /// The files and folders in a folder. Hidden ones are left out, and links are skipped.
@@ -48,7 +48,8 @@ fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> io::Result<Option<Entry>> 
         };
         return Ok(Some(Entry::unusable(address, Reason::Link, why)));
     }
-    if let Some(why) = why_no_book(&path) {
+    let is_feed = page.source.kind == SourceKind::Onix;
+    if let Some(why) = why_no_book(&path).filter(|_| !is_feed) {
         return Ok(Some(Entry::unusable(address, Reason::Format, why)));
     }
     let metadata = entry.metadata()?;

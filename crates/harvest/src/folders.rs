@@ -11,7 +11,7 @@ use notify::{
 };
 use parking_lot::Mutex;
 
-use super::{Source, SourceKind};
+use super::Source;
 use lapidary_store::BookId;
 
 /// How long a folder must be at rest, so that its files are whole, and how long to wait for that.
@@ -49,7 +49,7 @@ impl Folders {
     pub(super) fn follow(&mut self, sources: &BTreeMap<BookId, Source>) {
         let folders = sources
             .values()
-            .filter(|source| source.kind == SourceKind::Folder && !source.paused);
+            .filter(|source| source.is_local() && !source.paused);
         let wanted: BTreeSet<PathBuf> = folders
             .map(|source| PathBuf::from(&source.address))
             .collect();
@@ -106,7 +106,7 @@ impl Folders {
         let watched = self.watched.lock();
         let folder = watched
             .get(Path::new(&source.address))
-            .filter(|_| source.kind == SourceKind::Folder);
+            .filter(|_| source.is_local());
         let changed = folder.and_then(|folder| folder.changed);
         changed.is_some_and(|(first, last)| last.elapsed() > REST || first.elapsed() > LONGEST)
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use roxmltree::{Document, ParsingOptions};
 use url::Url;
 
-use super::{Entry, Reason, Source, SourceKind, feed, folder, list, oai, opds, site, sitemap};
+use super::{
+    Entry, Reason, Source, SourceKind, feed, folder, list, oai, onix, opds, site, sitemap,
+};
 use lapidary_extract::rank;
 
 /// A fetched page.
@@ -106,11 +108,7 @@ const MOST_NODES: u32 = 4_000_000;
 pub(super) type Entries<'p> = Box<dyn Iterator<Item = Result<Entry, String>> + 'p>;
 
 /// How the pages of a kind of source are read.
-#[expect(clippy::wrong_self_convention, reason = "a kind is copied")]
 pub(super) trait ReadsPages: Sized {
-    /// Whether its books and pages are files of this machine.
-    fn is_local(self) -> bool;
-
     /// Whether its pages list every book that there is, so that a book that none lists is gone.
     fn lists_all(self) -> bool;
 
@@ -122,10 +120,6 @@ pub(super) trait ReadsPages: Sized {
 }
 
 impl ReadsPages for SourceKind {
-    fn is_local(self) -> bool {
-        matches!(self, Self::Folder)
-    }
-
     fn lists_all(self) -> bool {
         matches!(self, Self::Folder | Self::Opds | Self::Sitemap | Self::List)
     }
@@ -133,6 +127,7 @@ impl ReadsPages for SourceKind {
     fn begin(self, source: &Source, since: Option<&str>) -> Result<Entry, String> {
         match self {
             Self::Oai => oai::begin(source, since),
+            Self::Onix => Ok(onix::begin(source)),
             Self::Site => Ok(Entry {
                 book: source.takes(&source.address),
                 ..Entry::page(&source.address)
@@ -149,6 +144,7 @@ impl ReadsPages for SourceKind {
             Self::Feed => feed::entries(page),
             Self::Opds => opds::entries(page),
             Self::Oai => oai::entries(page),
+            Self::Onix => onix::entries(page),
             Self::Site => site::entries(page),
         }
     }

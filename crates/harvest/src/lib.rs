@@ -34,6 +34,7 @@ mod links;
 mod list;
 mod listed;
 mod oai;
+mod onix;
 mod opds;
 mod pages;
 mod plan;

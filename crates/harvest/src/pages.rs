@@ -72,7 +72,7 @@ pub(super) fn entries<'p>(
     limits: Limits,
 ) -> Result<(Option<String>, Entries<'p>), String> {
     // A folder is read by whoever may read it.
-    if page.source.kind.is_local() || !Readers::read_pages() {
+    if page.source.is_local() || !Readers::read_pages() {
         return Ok((answered(page), page.source.kind.entries(page)?));
     }
     let order = serde_json::to_value(PageOrder {

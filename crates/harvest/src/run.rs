@@ -246,7 +246,7 @@ impl<'c> Harvest<'c> {
     }
 
     /// Why the run was told to stop.
-    fn stopped(&self) -> HarvestError {
+    pub(super) fn stopped(&self) -> HarvestError {
         match self.editor.source(&self.name) {
             Err(error) => error,
             Ok(source) if source.paused => HarvestError::Paused(self.name.as_str().to_owned()),

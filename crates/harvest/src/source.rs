@@ -272,7 +272,10 @@ impl Source {
 
     fn fault_of_address(&self) -> Option<String> {
         let (address, is_web) = (&self.address, self.is_web());
-        let may_be_file = matches!(self.kind, SourceKind::Folder | SourceKind::List);
+        let may_be_file = matches!(
+            self.kind,
+            SourceKind::Folder | SourceKind::List | SourceKind::Onix
+        );
         if address.len() > ADDRESS_BYTES {
             return Some(format!("the address is longer than {ADDRESS_BYTES} bytes"));
         }
@@ -293,7 +296,7 @@ impl Source {
     }
 
     fn fault_of_words(&self) -> Option<String> {
-        if self.kind != SourceKind::Folder && self.contact.is_none() && !self.allow_private {
+        if !self.is_local() && self.contact.is_none() && !self.allow_private {
             return Some(
                 "a source on the web needs a contact (an e-mail address), so that the owner of the site can write to you"
                     .to_owned(),
@@ -338,6 +341,15 @@ impl Source {
                 Credentials::PREFIX
             )
         })
+    }
+
+    /// Whether its books and pages are files of this machine.
+    pub(super) fn is_local(&self) -> bool {
+        match self.kind {
+            SourceKind::Folder => true,
+            SourceKind::Onix => !self.is_web(),
+            _ => false,
+        }
     }
 
     /// Whether its address is one of the web.
@@ -404,7 +416,7 @@ impl Source {
             SourceKind::Folder if !found.is_dir() => {
                 return Err(wrong_at(path, "it is a file, not a folder"));
             }
-            SourceKind::Folder => {
+            SourceKind::Folder | SourceKind::Onix if found.is_dir() => {
                 drop(fs::read_dir(path).map_err(|error| wrong_at(path, error))?);
             }
             _ if !found.is_file() => {

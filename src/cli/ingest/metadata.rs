@@ -78,12 +78,17 @@ impl Metadata {
 /// The rows of a table by the files that they name.
 fn entries(bytes: &[u8]) -> Result<HashMap<String, MetadataEntry>, String> {
     let mut entries: HashMap<String, MetadataEntry> = HashMap::new();
-    let rows = table::read(bytes, usize::MAX).map_err(|why| format!(": {why}"))?;
+    let rows = table::read(bytes, usize::MAX, None).map_err(|why| format!(": {why}"))?;
     for NumberedRow { line, row } in rows {
         let known = row.map_err(|why| format!(", line {line}: {why}"))?;
         let Some(file) = known.file.clone() else {
             return Err(format!(", line {line}: the field 'file' is missing"));
         };
+        if known.deleted {
+            return Err(format!(
+                ", line {line}: a file is added, so its book cannot be deleted"
+            ));
+        }
         if let Some(MetadataEntry { line: first, .. }) = entries.get(&file) {
             return Err(format!(
                 ", line {line}: {file:?} is already in line {first}"

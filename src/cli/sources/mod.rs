@@ -227,7 +227,9 @@ impl SourceArguments {
     fn is_at_path(&self) -> bool {
         match self.kind {
             SourceKind::Folder => true,
-            SourceKind::List => self.address != "-" && !self.address.contains("://"),
+            SourceKind::List | SourceKind::Onix => {
+                self.address != "-" && !self.address.contains("://")
+            }
             _ => false,
         }
     }

@@ -1,10 +1,12 @@
 //! Converts an ONIX product to Lapidary's terms.
 
+use jiff::civil::Date;
+
 use super::OnixElement;
 use super::territory::{Area, Holds, Territory};
 use lapidary_common::description::{Description, PartialDate};
 use lapidary_common::isbn::Isbn;
-use lapidary_store::Rights;
+use lapidary_store::{Rights, Validity};
 
 /// A product of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +22,22 @@ pub struct Product {
     pub description: Description,
     /// Whether the record asks for its own deletion.
     pub deleted: bool,
-    /// A licence that lets everybody publish it, if there is one.
-    licence: Option<Rights>,
+    /// Whether the record says only what changed.
+    pub is_partial: bool,
+    licence: Option<Licence>,
     /// The publishing status (list 64).
     status: Option<String>,
     sales: Vec<Sales>,
     /// The sales rights of the rest of the world (list 46).
     rest: Option<String>,
+}
+
+/// A licence that lets everybody publish a book, and its days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Licence {
+    rights: Rights,
+    from: Option<Date>,
+    until: Option<Date>,
 }
 
 /// Sales rights and where they apply.
@@ -60,6 +71,7 @@ impl Product {
             bad_isbns,
             // List 1.
             deleted: product.text("NotificationType") == Some("05"),
+            is_partial: product.text("NotificationType") == Some("04"),
             licence: licence(described),
             status: published.text("PublishingStatus").map(str::to_owned),
             sales: published
@@ -82,9 +94,30 @@ impl Product {
     /// is unclear whether a statement applies there, the strictest interpretation counts.
     #[must_use]
     pub fn rights(&self, territory: Option<&Territory>) -> Option<Rights> {
-        if let Some(licence) = self.licence {
-            return Some(licence);
+        if let Some(licence) = &self.licence {
+            return Some(licence.rights);
         }
+        self.rights_without_licence(territory)
+    }
+
+    /// The days on which these rights are in effect: all, unless a licence has dates. On all others, those of the territory
+    /// are, or `protected`. `None` if the record says no rights.
+    #[must_use]
+    pub fn validity(&self, territory: Option<&Territory>) -> Option<Validity> {
+        self.rights(territory)?;
+        let (from, until) = self
+            .licence
+            .as_ref()
+            .map_or((None, None), |licence| (licence.from, licence.until));
+        let otherwise = self.rights_without_licence(territory);
+        Some(Validity {
+            from,
+            until,
+            otherwise: otherwise.unwrap_or(Rights::Protected),
+        })
+    }
+
+    fn rights_without_licence(&self, territory: Option<&Territory>) -> Option<Rights> {
         // List 64: cancelled, no longer our product.
         if matches!(self.status.as_deref(), Some("01" | "05")) {
             return Some(Rights::Unknown);
@@ -262,21 +295,51 @@ fn bcp47(code: &str) -> String {
         .to_owned()
 }
 
-/// What a Creative Commons licence or mark lets everybody do.
-fn licence(described: &OnixElement) -> Option<Rights> {
-    let expressions = described
-        .all("EpubLicense")
-        .flat_map(|licence| licence.all("EpubLicenseExpression"));
-    let mut links =
-        expressions.filter_map(|expression| expression.text("EpubLicenseExpressionLink"));
-    links.find_map(|link| {
-        if link.contains("creativecommons.org/publicdomain/") {
-            Some(Rights::PublicDomain)
-        } else {
-            link.contains("creativecommons.org/licenses/")
-                .then_some(Rights::Free)
-        }
+/// The first Creative Commons licence or mark. One whose days cannot be read lets nobody do anything.
+fn licence(described: &OnixElement) -> Option<Licence> {
+    let mut licences = described.all("EpubLicense");
+    licences.find_map(|licence| {
+        let mut expressions = licence.all("EpubLicenseExpression");
+        let rights = expressions.find_map(|expression| {
+            let link = expression.text("EpubLicenseExpressionLink")?;
+            let of_link = [
+                ("creativecommons.org/publicdomain/", Rights::PublicDomain),
+                ("creativecommons.org/licenses/", Rights::Free),
+            ];
+            let known = of_link.into_iter().find(|(part, _)| link.contains(part));
+            known.map(|(_, rights)| rights)
+        })?;
+        let (from, until) = days_of_licence(licence)?;
+        Some(Licence {
+            rights,
+            from,
+            until,
+        })
     })
+}
+
+/// The first and last day of a licence; `None` if one cannot be read.
+fn days_of_licence(licence: &OnixElement) -> Option<(Option<Date>, Option<Date>)> {
+    let (mut from, mut until) = (None, None);
+    for date in licence.all("EpubLicenseDate") {
+        let digits = date.text("Date")?;
+        // List 260.
+        match date.text("EpubLicenseDateRole")? {
+            "14" => from = Some(day(digits)?),
+            "15" => until = Some(day(digits)?),
+            "24" => {
+                let (first, last) = digits.split_at_checked(8)?;
+                (from, until) = (Some(day(first)?), Some(day(last)?));
+            }
+            _ => {}
+        }
+    }
+    Some((from, until))
+}
+
+/// A day in digits. A time may follow.
+fn day(digits: &str) -> Option<Date> {
+    Date::strptime("%Y%m%d", digits.split('T').next()?).ok()
 }
 
 /// The ISBNs of a product, in order, and what should be one and is not.

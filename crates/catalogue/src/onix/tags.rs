@@ -33,6 +33,8 @@ pub(super) fn reference(tag: &str) -> &str {
         "epublicense" => "EpubLicense",
         "epublicenseexpression" => "EpubLicenseExpression",
         "x510" => "EpubLicenseExpressionLink",
+        "epublicensedate" => "EpubLicenseDate",
+        "x585" => "EpubLicenseDateRole",
         "publishingdetail" => "PublishingDetail",
         "b394" => "PublishingStatus",
         "publishingdate" => "PublishingDate",

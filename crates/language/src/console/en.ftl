@@ -589,6 +589,7 @@ c_kind_feed = feed (RSS, Atom)
 c_kind_opds = OPDS catalogue
 c_kind_oai = OAI-PMH repository
 c_kind_site = web site
+c_kind_onix = ONIX feed
 c_source_address = Address
 c_contains = Only addresses that contain
 c_main_text = Main text of a page

@@ -562,6 +562,7 @@ c_kind_feed = лента (RSS, Atom)
 c_kind_opds = каталог OPDS
 c_kind_oai = репозиторий OAI-PMH
 c_kind_site = сайт
+c_kind_onix = фид ONIX
 c_source_address = Адрес
 c_contains = Только адреса, содержащие
 c_main_text = Основной текст страницы

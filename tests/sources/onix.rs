@@ -1,0 +1,134 @@
+//! Feeds of ONIX as sources: they change the books that there are.
+
+use super::*;
+
+fn product(isbn: &str, kind: &str, detail: &str) -> String {
+    format!(
+        "<Product><RecordReference>r{isbn}</RecordReference><NotificationType>{kind}</NotificationType>\
+         <ProductIdentifier><ProductIDType>15</ProductIDType><IDValue>{isbn}</IDValue></ProductIdentifier>\
+         {detail}</Product>"
+    )
+}
+
+fn title(title: &str) -> String {
+    format!(
+        "<DescriptiveDetail><TitleDetail><TitleType>01</TitleType><TitleElement><TitleElementLevel>01</TitleElementLevel>\
+         <TitleText>{title}</TitleText></TitleElement></TitleDetail></DescriptiveDetail>"
+    )
+}
+
+fn message(products: &[String]) -> String {
+    format!(
+        "<?xml version=\"1.0\"?>\n<ONIXMessage release=\"3.0\">\n{}</ONIXMessage>",
+        products.join("\n")
+    )
+}
+
+const FIRST: &str = "9780306406157";
+const SECOND: &str = "9785171183622";
+const ABSENT: &str = "9783161484100";
+
+/// A catalogue with two books and a source of feeds.
+fn followed(address: &str, options: &str) -> Harvest {
+    let harvest = Harvest::new("onix", address, options);
+    for (seed, id) in [(1, FIRST), (2, SECOND)] {
+        harvest
+            .folder
+            .file(&format!("books/{id}.txt"), prose(seed, 2_000));
+    }
+    let ingest = "ingest --data {} --library lib --rights free {}";
+    run(
+        ingest,
+        &[harvest.folder.data(), harvest.folder.path("books")],
+    )
+    .expect(0);
+    harvest
+}
+
+/// The title, the rights and whether it is disabled, of both books.
+fn books(harvest: &Harvest) -> Vec<(Value, Value, bool)> {
+    let books = run("books list --json --data {}", &[harvest.folder.data()]).json();
+    let said = books.iter().map(|book| {
+        let is_disabled = book["standing"]["disabled_at"].is_string();
+        (book["title"].clone(), book["rights"].clone(), is_disabled)
+    });
+    said.collect()
+}
+
+#[test]
+fn a_feed_changes_the_books_that_there_are() {
+    let site = Site::new();
+    let first = [
+        product(FIRST, "03", &title("Emma")),
+        product(SECOND, "04", &title("Persuasion")),
+        product(ABSENT, "03", &title("Sanditon")),
+    ];
+    let tagged = |products: &[String], tag: &str| Answer {
+        headers: format!("ETag: \"{tag}\"\r\n"),
+        ..found(message(products))
+    };
+    site.set("/feed.xml", tagged(&first, "1"));
+    let harvest = followed(&format!("{}/feed.xml", site.url), "--allow-private");
+    assert_eq!(harvest.run(), (1, 2, 0, 0));
+    let (emma, persuasion) = (json!("Emma"), json!("Persuasion"));
+    let (free, protected) = (json!("free"), json!("protected"));
+    assert_eq!(
+        books(&harvest),
+        [
+            (emma.clone(), protected.clone(), false),
+            (persuasion.clone(), free.clone(), false)
+        ],
+        "a whole record without rights gets those of the source, one that is partial does not"
+    );
+    assert_eq!(harvest.run(), (0, 0, 1, 0), "the feed is as it was");
+
+    let gone = [
+        product(FIRST, "05", ""),
+        product(SECOND, "04", &title("Persuasion")),
+    ];
+    site.set("/feed.xml", tagged(&gone, "2"));
+    assert_eq!(harvest.run(), (1, 1, 1, 0));
+    assert_eq!(
+        books(&harvest),
+        [
+            (emma.clone(), protected.clone(), true),
+            (persuasion, free, false)
+        ]
+    );
+    site.set("/feed.xml", tagged(&first[..1], "3"));
+    assert_eq!(harvest.run(), (1, 1, 0, 0));
+    assert_eq!(books(&harvest)[0], (emma, protected, false));
+
+    site.set("/feed.xml", found("<html>Please sign in</html>"));
+    assert_eq!(harvest.run(), (1, 0, 0, 1));
+    let errors = run("sources errors --data {} it", &[harvest.folder.data()]);
+    assert!(errors.out.contains("not an ONIX feed"), "{errors:?}");
+}
+
+#[test]
+fn a_folder_of_feeds_is_followed() {
+    let feeds = Folder::new();
+    feeds.file(
+        "feeds/1.xml",
+        message(&[product(FIRST, "03", &title("One"))]),
+    );
+    let harvest = followed(feeds.path("feeds").to_str().expect("UTF-8"), "");
+    assert_eq!(harvest.run(), (1, 1, 0, 0));
+    let two = [
+        product(SECOND, "03", &title("Two")),
+        product(FIRST, "03", &title(&"x".repeat(20_000))),
+    ];
+    let cut = message(&two).replace("</ONIXMessage>", "<Product>");
+    feeds.file("feeds/2.xml", cut);
+    let (fetched, changed, unchanged, refused) = harvest.run();
+    assert_eq!((fetched, changed, unchanged), (1, 1, 1));
+    assert!(refused >= 1);
+    let titles = books(&harvest).into_iter().map(|(title, ..)| title);
+    assert_eq!(titles.collect::<Vec<_>>(), ["One", "Two"]);
+    let errors = run("sources errors --data {} it", &[harvest.folder.data()]);
+    assert!(errors.out.contains("truncated"), "{errors:?}");
+    let tested = run("sources test --data {} it", &[harvest.folder.data()]).expect(0);
+    assert!(tested.out.contains("1.xml"), "{tested:?}");
+    let none = add("onix", "/no/such/folder", "");
+    run(&none, &[harvest.folder.data()]).expect(2);
+}
