@@ -41,10 +41,11 @@ struct Listener {
 }
 
 impl Listener {
-    /// The events that came, each with what it is about.
+    /// The events that came, each with what it is about. When a quota is told depends on the beat of the server.
     fn heard(&self) -> Vec<String> {
         let came = self.hook.came.try_iter();
-        came.map(|came| about(&came.json())).collect()
+        let heard = came.map(|came| about(&came.json()));
+        heard.filter(|event| !event.starts_with("quota.")).collect()
     }
 }
 
@@ -57,6 +58,7 @@ fn about(event: &Value) -> String {
         "/source",
         "/decision/ruling",
         "/state",
+        "/key",
     ];
     let subject = known.iter().find_map(|path| data.pointer(path)?.as_str());
     format!(
@@ -334,6 +336,48 @@ fn shop(folder: &Folder) -> (Server, String, String) {
     let book = json!({ "text": text_of(0), "rights": "protected" });
     done(&server, &admin, "PUT", "/v1/libraries/house/books/1", &book);
     (server, admin, shop)
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_told_once_a_day() {
+    let folder = Folder::new();
+    quota_is_told(&Server::start_with(PRIVATE, &[], &folder.data()));
+}
+
+#[test]
+fn a_quota_that_is_used_up_is_told_once_a_day_on_a_cluster() {
+    let Some(store) = store() else { return };
+    let store = format!("{store}-quota");
+    quota_is_told(&Server::start_on_with(PRIVATE, &store));
+}
+
+fn quota_is_told(server: &Server) {
+    let first = json!({ "name": "first", "role": "admin" });
+    let admin = done(server, "", "POST", "/v1/keys", &first);
+    let admin = admin["secret"].as_str().expect("a secret");
+    let new = json!({ "name": "shop", "role": "check", "quota": "5/day" });
+    let shop = done(server, admin, "POST", "/v1/keys", &new);
+    let shop = shop["secret"].as_str().expect("a secret");
+    let hooks = [(admin, "/v1/keys/shop"), (shop, "/v1/me")].map(|(secret, url)| {
+        let hook = Hook::new(&["200 OK"]);
+        let chosen = json!({ "url": hook.url, "events": ["quota.reached"] });
+        done(server, secret, "PUT", OWN, &chosen);
+        (url, hook)
+    });
+    let ask = || send(server, shop, "GET", "/v1/me", &Value::Null).0;
+    while ask() != 429 {}
+    for (url, hook) in &hooks {
+        let event = hook.next().json();
+        assert_eq!(event["type"], "quota.reached");
+        assert_eq!(
+            (&event["data"]["key"], &event["data"]["url"]),
+            (&json!("shop"), &json!(url))
+        );
+    }
+    assert_eq!(ask(), 429);
+    hooks[0].1.is_left_alone();
+    let entries = done(server, admin, "GET", "/v1/audit", &Value::Null)["entries"].to_string();
+    assert_eq!(entries.matches("quota_reached").count(), 1, "{entries}");
 }
 
 /// Files a check as a key, has it refused by another, and returns the id of the decision.

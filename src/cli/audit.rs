@@ -85,6 +85,7 @@ fn sentence(action: &Action) -> String {
         }
         Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
+        Action::QuotaReached { .. } => "used up its daily quota".to_owned(),
         Action::SignedIn { groups, .. } => format!("signed in, of {}", groups.join(", ")),
         Action::LibraryTrust { library, trusted } => {
             let verb = if *trusted { "trusted" } else { "distrusted" };

@@ -98,6 +98,7 @@ fn what(language: Language, action: &Action) -> String {
         Action::Setting { removed: true, .. } => language.c_did_unset(),
         Action::KeyMade { .. } => language.c_did_make_key(),
         Action::KeyRevoked { .. } => language.c_did_revoke_key(),
+        Action::QuotaReached { .. } => language.c_did_use_up_quota(),
         Action::SignedIn { .. } => language.c_did_sign_in(),
         Action::LibraryTrust { trusted: true, .. } => language.c_did_trust(),
         Action::LibraryTrust { trusted: false, .. } => language.c_did_distrust(),
@@ -129,6 +130,7 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::Setting { kind, name, .. } => html! { (clean(kind)) " " (clean(name)) },
         Action::KeyMade { name, .. }
         | Action::KeyRevoked { name }
+        | Action::QuotaReached { name }
         | Action::LibraryTrust { library: name, .. } => html! { (clean(name)) },
         Action::SignedIn { groups, .. } => html! { (clean(&groups.join(", "))) },
         Action::Built { books } => html! { (language.c_number_of_books(*books)) },

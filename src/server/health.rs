@@ -183,7 +183,11 @@ impl ServerState {
         if let Some(tls) = &self.tls {
             tls.renew();
         }
-        if let Err(error) = self.access.note_usage(&self.catalogue) {
+        if let Err(error) = self
+            .access
+            .note_usage(&self.catalogue)
+            .and_then(|()| self.access.note_quotas(&self.catalogue))
+        {
             tracing::error!("cannot save the keys' quota usage: {error}");
         }
         write_check_counts(&self.catalogue);

@@ -241,7 +241,10 @@ fn a_feed_disables_books_and_sets_their_days() {
         fields.sort_unstable();
         fields
     };
-    assert_eq!(send("", "03", licence), ["from", "otherwise", "rights"]);
+    assert_eq!(
+        send("", "03", licence),
+        ["from", "identifiers", "otherwise", "rights"]
+    );
     let known = record(&server, id);
     assert_eq!(known["rights"], "free");
     assert_eq!(

@@ -174,7 +174,7 @@ impl Copying<&Catalogue> {
         })
     }
 
-    /// Whether anything but a verification, a compaction or a use of the texts of filed checks is in the audit log after an
+    /// Whether anything but a verification, a compaction, a quota or a use of the texts of filed checks is in the audit log after an
     /// entry.
     fn is_changed_since(&self, end: u64) -> Result<bool, CatalogueError> {
         let entries = self.0.store.audit(AuditFrom::Behind(end), PAGE)?;
@@ -186,6 +186,7 @@ impl Copying<&Catalogue> {
                 Action::EvidenceRead { .. }
                 | Action::EvidenceDeleted { .. }
                 | Action::EvidenceExpired { .. }
+                | Action::QuotaReached { .. }
                 | Action::WatchExpired { .. } => true,
                 _ => false,
             }))

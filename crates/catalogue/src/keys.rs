@@ -250,6 +250,14 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         })
     }
 
+    /// Notes in the audit log that a key has used up its daily quota.
+    pub fn note_quota(&self, name: &str) -> Result<(), CatalogueError> {
+        let name = name.to_owned();
+        let actor = Actor::Key(name.clone());
+        let noted = [Action::QuotaReached { name }];
+        Ok(self.0.store.apply(&actor, &[], &noted)?)
+    }
+
     /// The turn of changing keys, with the keys as they are.
     fn changing(&self) -> Result<(Turn<'_>, KeysById), CatalogueError> {
         let turn = self.0.turn(&self.0.keyring.changing, SETTINGS)?;

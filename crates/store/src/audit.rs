@@ -79,6 +79,11 @@ pub enum Action {
         /// Its name.
         name: String,
     },
+    /// A key has used up its daily quota.
+    QuotaReached {
+        /// Its name.
+        name: String,
+    },
     /// A person signed in with the identity provider: the key of this person was made or renewed.
     SignedIn {
         /// The name of the key.

@@ -37,6 +37,8 @@ struct Used {
     usage: Usage,
     /// How many of the requests used are saved on disk.
     noted: u64,
+    /// Whether it was told that the quota is used up.
+    is_told: bool,
 }
 
 /// What a key has left after a request, or why it was refused.
@@ -79,6 +81,9 @@ impl Meter {
         let used = Mutex::new(Used {
             usage,
             noted: usage.count,
+            is_told: key
+                .quota
+                .is_some_and(|quota| usage.count >= quota.count.into()),
         });
         let has_limits = key.rate.is_some() || key.quota.is_some();
         let shared = (has_limits && catalogue.is_shared())
@@ -113,6 +118,7 @@ impl Meter {
             wait,
             busy,
         } = spent;
+        self.used_on(Timestamp::now()).0.usage.count = used;
         let left_of_day = day_of(Timestamp::now()).1;
         let is_waiting = wait > Duration::ZERO;
         Ok(
@@ -176,7 +182,10 @@ impl Meter {
                 used.usage.count += more;
                 used.usage.count
             },
-            |spent| spent.used,
+            |spent| {
+                self.used_on(Timestamp::now()).0.usage.count = spent.used;
+                spent.used
+            },
         );
         Ok(used < quota)
     }
@@ -259,6 +268,7 @@ impl Meter {
             *used = Used {
                 usage: Usage { day, count: 0 },
                 noted: 0,
+                is_told: false,
             };
         }
         (used, left_of_day)
@@ -315,7 +325,10 @@ impl Meter {
             .await
         {
             Err(problem) => return (0, Some(problem)),
-            Ok(Some(spent)) => usize::try_from(spent.counted).unwrap_or(0),
+            Ok(Some(spent)) => {
+                self.used_on(Timestamp::now()).0.usage.count = spent.used;
+                usize::try_from(spent.counted).unwrap_or(0)
+            }
             Ok(None) => {
                 let (mut used, _) = self.used_on(Timestamp::now());
                 let room = u64::from(quota.count).saturating_sub(used.usage.count);
@@ -333,6 +346,24 @@ impl Meter {
                 too_many(&detail, day_of(Timestamp::now()).1)
             }),
         )
+    }
+
+    /// Calls `tell` if the quota of the day is used up, once a day.
+    pub(super) fn tell_used_up(
+        &self,
+        tell: impl FnOnce() -> Result<(), CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        let (used, _) = self.used_on(Timestamp::now());
+        let is_used_up = self
+            .quota
+            .is_some_and(|quota| used.usage.count >= quota.count.into());
+        let is_to_tell = is_used_up && !used.is_told;
+        drop(used);
+        if is_to_tell {
+            tell()?;
+            self.used.lock().is_told = true;
+        }
+        Ok(())
     }
 
     /// The usage, if not all of it is on disk; it is considered saved from now on.

@@ -214,6 +214,14 @@ impl Access {
         self.meters.write().remove(name);
     }
 
+    /// Notes in the audit log whose quotas are used up.
+    pub(super) fn note_quotas(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
+        let meters = self.meters.read().clone();
+        let mut meters = meters.iter();
+        meters
+            .try_for_each(|(name, meter)| meter.tell_used_up(|| catalogue.keys().note_quota(name)))
+    }
+
     /// Saves to disk how much of their quotas keys have used.
     pub(super) fn note_usage(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let meters = self.meters.read();

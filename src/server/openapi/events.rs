@@ -1,8 +1,8 @@
 //! The events that are posted to webhooks.
 
 use lapidary_catalogue::api::{
-    BookEvent, DecisionEvent, EventType, JobEvent, LibraryEvent, SourceEvent, TestEvent,
-    WebhookEvent,
+    BookEvent, DecisionEvent, EventType, JobEvent, LibraryEvent, QuotaEvent, SourceEvent,
+    TestEvent, WebhookEvent,
 };
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -71,6 +71,7 @@ fn summary(event: EventType) -> &'static str {
         EventType::DecisionMade => "A filed check was accepted or refused",
         EventType::DecisionAppealed => "A decision was disputed",
         EventType::JobEnded => "A job is done, failed or was cancelled",
+        EventType::QuotaReached => "A key has used up its daily quota",
     }
 }
 
@@ -103,6 +104,10 @@ fn body(event: EventType) -> Body {
         EventType::JobEnded => body_of::<JobEvent>(
             name,
             &json!({ "job": 3, "kind": "verify", "state": "done", "change": 7, "url": "/v1/jobs/3" }),
+        ),
+        EventType::QuotaReached => body_of::<QuotaEvent>(
+            name,
+            &json!({ "key": "shop", "change": 7, "url": "/v1/me" }),
         ),
     }
 }

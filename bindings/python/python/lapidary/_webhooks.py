@@ -48,6 +48,7 @@ class OtherEvent(TypedDict):
         "decision.made",
         "decision.appealed",
         "job.ended",
+        "quota.reached",
         "webhook.test",
     ]
     timestamp: str

@@ -59,6 +59,6 @@ pub use sources::{
 };
 pub use webhooks::{
     BookEvent, DecisionEvent, DeliveryFailure, EventType, JobEvent, KeyWebhook, KeyWebhooks,
-    LibraryEvent, MadeKeyWebhook, MadeWebhook, MatchEvent, NewWebhook, Replay, SourceEvent,
-    TestEvent, Webhook, WebhookEvent, WebhookTest, Webhooks,
+    LibraryEvent, MadeKeyWebhook, MadeWebhook, MatchEvent, NewWebhook, QuotaEvent, Replay,
+    SourceEvent, TestEvent, Webhook, WebhookEvent, WebhookTest, Webhooks,
 };

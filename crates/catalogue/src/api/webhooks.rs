@@ -40,6 +40,8 @@ words! {
         DecisionAppealed = "decision.appealed",
         /// A job is done, failed or was cancelled.
         JobEnded = "job.ended",
+        /// A key has used up its daily quota.
+        QuotaReached = "quota.reached",
     }
 }
 
@@ -54,6 +56,7 @@ impl EventType {
                 | Self::DecisionMade
                 | Self::DecisionAppealed
                 | Self::JobEnded
+                | Self::QuotaReached
         )
     }
 }
@@ -230,6 +233,17 @@ pub struct LibraryEvent {
     /// The number of the change in the audit log.
     pub change: u64,
     /// The path of its books in the API.
+    pub url: String,
+}
+
+/// What a key may use no more of today.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QuotaEvent {
+    /// The name of the key.
+    pub key: String,
+    /// The number of the change in the audit log.
+    pub change: u64,
+    /// The path of the key in the API.
     pub url: String,
 }
 

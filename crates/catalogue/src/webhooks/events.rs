@@ -12,7 +12,7 @@ use super::Webhooks;
 use crate::add::StoredBook;
 use crate::api::{
     BookEvent, BookRef, DecisionEvent, EventType, JobEvent, JobState, Key, LibraryEvent,
-    MatchEvent, SourceEvent, TestEvent,
+    MatchEvent, QuotaEvent, SourceEvent, TestEvent,
 };
 use crate::check::today;
 use crate::permission::Permission;
@@ -88,6 +88,7 @@ enum EventData {
     Match(Box<MatchEvent>),
     Book(BookEvent),
     Library(LibraryEvent),
+    Quota(QuotaEvent),
     Decision(Box<DecisionEvent>),
     Job(JobEvent),
     Source(SourceEvent),
@@ -148,6 +149,7 @@ impl<C: Deref<Target = Catalogue>> Webhooks<C> {
             Action::JobEnded { job, state, .. } => self.of_job(to, change, *job, state)?,
             Action::JobCancelled { job } => self.of_job(to, change, *job, "cancelled")?,
             Action::SourceRun { .. } => of_source(to, change, &entry.action),
+            Action::QuotaReached { name } => of_quota(to, change, name),
             _ => None,
         };
         let made = made.filter(|(kind, _)| to.events.contains(kind));
@@ -311,6 +313,21 @@ fn of_trust(
     to.listener
         .has(library)
         .then_some((kind, EventData::Library(event)))
+}
+
+fn of_quota(to: &Subscription, change: u64, key: &str) -> Option<(EventType, EventData)> {
+    let is_own = matches!(&to.listener, Listener::Key(own) if own.name == key);
+    let event = QuotaEvent {
+        key: key.to_owned(),
+        change,
+        url: if is_own {
+            path(&["me"])
+        } else {
+            path(&["keys", key])
+        },
+    };
+    (is_own || to.listener.is_administrator())
+        .then_some((EventType::QuotaReached, EventData::Quota(event)))
 }
 
 fn of_source(to: &Subscription, change: u64, action: &Action) -> Option<(EventType, EventData)> {

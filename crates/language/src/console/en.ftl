@@ -441,6 +441,7 @@ c_did_unset = setting removed
 c_did_make_key = key made
 c_did_revoke_key = key revoked
 c_did_sign_in = signed in
+c_did_use_up_quota = used up the daily quota
 c_did_trust = library trusted
 c_did_distrust = library distrusted
 c_did_build = catalogue built

@@ -416,6 +416,7 @@ c_did_unset = настройка удалена
 c_did_make_key = ключ создан
 c_did_revoke_key = ключ отозван
 c_did_sign_in = вход
+c_did_use_up_quota = дневная квота исчерпана
 c_did_trust = библиотеке стали доверять
 c_did_distrust = библиотеке перестали доверять
 c_did_build = каталог построен
