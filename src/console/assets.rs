@@ -50,7 +50,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const MODULE: &str = "application/wasm";
 /// The npm package as browsers load it; `make console-gems` writes it.
 const GEMS: &[u8] = include_bytes!("assets/gems.zip");
-const CONSOLE: &str = include_str!("assets/console.css");
+pub(super) const CONSOLE: &str = include_str!("assets/console.css");
 /// A Worker has a policy of its own. It runs WebAssembly, which no page does, and loads it from here.
 const WORKER_POLICY: &str =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";

@@ -14,6 +14,8 @@ mod book;
 mod catalogue;
 mod check;
 mod compare;
+#[cfg(test)]
+mod components;
 mod decisions;
 mod duplicates;
 mod failure;

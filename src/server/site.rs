@@ -10,11 +10,10 @@ use crate::site::OF_SERVER;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
-/// An example of a report, which has its style within.
-const REPORT: (&str, &str) = (
-    "case/report.html",
-    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-);
+/// Pages that have their style within: an example of a report, and the components of the console.
+const STYLED: [&str; 2] = ["case/report.html", "components.html"];
+const POLICY_OF_STYLED: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 pub(super) fn configure(app: &mut ServiceConfig) {
     app.service(web::redirect("/docs", "/docs/"))
@@ -32,7 +31,11 @@ async fn file(request: HttpRequest, path: Path<String>) -> Result<HttpResponse, 
     let Some(content) = OF_SERVER.get(path) else {
         return Err(nothing_here(&request, "/docs/"));
     };
-    let policy = if path == REPORT.0 { REPORT.1 } else { POLICY };
+    let policy = if STYLED.contains(&path) {
+        POLICY_OF_STYLED
+    } else {
+        POLICY
+    };
     Ok(HttpResponse::Ok()
         .content_type(kind(path))
         .insert_header((CONTENT_SECURITY_POLICY, policy))

@@ -21,6 +21,7 @@ sources! {
     "docs/case/the-tell-tale-heart.txt",
     "docs/cluster.svg",
     "docs/comparison.md",
+    "docs/components.html",
     "docs/console-book.webp",
     "docs/console-check.webp",
     "docs/console-duplicates.webp",
