@@ -491,6 +491,7 @@ impl<'a> Change<'a> {
         self.delta.sort_unstable_by_key(|(key, _)| key.order());
         for (key, there) in &self.delta {
             if *there {
+                self.store.changed.note(key.as_ref());
                 self.batch.put_cf(delta, key, []);
             } else {
                 self.batch.delete_cf(delta, key);

@@ -320,6 +320,9 @@ impl<'a> PostingLists<'a> {
             return Ok(changes);
         };
         let gem_key = schema::gem_key(self.recipe, gem);
+        if !self.snapshot.may_have_changes(&gem_key) {
+            return Ok(changes);
+        }
         // The smallest key of the gem: the prefix filter of `RocksDB` needs a complete key.
         let first = schema::delta_key(self.recipe, gem, Sign::Removed, BookNo(0));
         if self.many {

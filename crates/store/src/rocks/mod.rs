@@ -16,7 +16,7 @@
 //! | `owners` | which library each book number belongs to |
 //! | `open`, `version` | find, create, lock and check a folder; its format version |
 //! | `read`, `search` | a snapshot; finding books by their terms |
-//! | `lists`, `tally` | posting lists with their changes; counting a check's gems |
+//! | `lists`, `changed`, `tally` | posting lists with their changes; which have any; counting a check's gems |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
 //! | `frozen` | the state of a folder that another process has open |
 //! | `sync` | writing a batch to disk |
@@ -35,6 +35,7 @@ mod audit;
 mod backup;
 mod build;
 mod change;
+mod changed;
 mod drop_recipe;
 mod error;
 mod frozen;
@@ -116,6 +117,7 @@ pub struct RocksStore {
     /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
     writing: Mutex<merge::MergeCursor>,
     crowded: merge::CrowdedBuckets,
+    changed: changed::ChangedGems,
     db: DB,
     acknowledged: Acknowledged,
     reserve: Reserve,

@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use rocksdb::{Cache, DB, IteratorMode, Options};
 use tempfile::TempDir;
 
+use super::changed::ChangedGems;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::merge::CrowdedBuckets;
 use super::owners::Owners;
@@ -102,6 +103,7 @@ fn assemble(
         owners: RwLock::default(),
         writing: Mutex::default(),
         crowded: CrowdedBuckets::default(),
+        changed: ChangedGems::default(),
         reserve: Reserve::none(dir),
         acknowledged: Acknowledged::open(dir, db.latest_sequence_number())?,
         db,
@@ -118,6 +120,7 @@ fn with_contents(mut store: RocksStore) -> Result<RocksStore, StoreError> {
     let (recipes, owners) = (load_recipes(&store)?, Owners::load(&store)?);
     store.recipes = RwLock::new(Arc::new(recipes));
     store.owners = RwLock::new(Arc::new(owners));
+    store.changed = ChangedGems::load(&store);
     Ok(store)
 }
 

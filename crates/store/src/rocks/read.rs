@@ -336,6 +336,11 @@ impl<'a> RocksSnapshot<'a> {
             .map_err(|e| self.store.failed(&e))
     }
 
+    /// Whether a gem, as its key says, may have changes in the delta.
+    pub(super) fn may_have_changes(&self, gem_key: &[u8]) -> bool {
+        self.store.changed.may_have(gem_key)
+    }
+
     /// Notes that reading the list of a gem of so many books has met so many changes.
     pub(super) fn has_changes(&self, recipe: &KnownRecipe, gem: Gem, books: usize, changes: usize) {
         self.store.crowded.note(recipe, gem, books, changes);
