@@ -13,7 +13,8 @@ const MEMTABLE_BYTES: usize = 32 << 20;
 /// Size of all memtables: two full ones of the postings and one each of the families that grow with them.
 const ALL_MEMTABLES_BYTES: usize = 128 << 20;
 /// Maximum size of the write-ahead log; beyond it, everything in it is flushed to tables. It bounds what is replayed
-/// after a crash, except for what is written during that flush (`docs/measurements.md` has the cost).
+/// after a crash, except for what is written during that flush. With 256 MiB a folder took six times as long to open,
+/// and an ingest was 1.02 times as fast.
 const WAL_BYTES: u64 = 12 << 20;
 /// Keeps what was replayed from the log after a crash in memory, so that the store opens sooner. It is flushed to
 /// tables like other changes.
