@@ -3,5 +3,7 @@
 
 mod console;
 pub mod demo;
+#[cfg(test)]
+mod generated;
 pub mod server;
 pub mod site;

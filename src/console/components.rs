@@ -1,7 +1,4 @@
-//! The components of the console, as a page of the documentation (`docs/components.html`). The test writes it if
-//! `UPDATE_REFERENCE` is set.
-
-use std::{env, fs};
+//! The components of the console, as a page of the documentation.
 
 use lapidary_language::Language;
 use lapidary_report::{Outcome, TOKENS};
@@ -13,21 +10,13 @@ use super::layout::{
     choice_of_rights, main_button, more, optional_field, outcome, required_field, rights, table,
     terms,
 };
+use crate::generated::assert_is_up_to_date;
 
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/components.html");
 const ENGLISH: Language = Language::English;
 
 #[test]
 fn the_page_of_components_is_up_to_date() {
-    let page = page().into_string();
-    if env::var_os("UPDATE_REFERENCE").is_some() {
-        fs::write(FILE, &page).expect("a file");
-    }
-    let is_current = fs::read_to_string(FILE).is_ok_and(|written| written == page);
-    assert!(
-        is_current,
-        "docs/components.html is stale: make reference writes it anew"
-    );
+    assert_is_up_to_date("docs/components.html", &page().into_string());
 }
 
 fn page() -> Markup {

@@ -105,6 +105,44 @@ fn a_feed_changes_the_books_that_there_are() {
     assert!(errors.out.contains("not an ONIX feed"), "{errors:?}");
 }
 
+/// A record without rights gets those of the source, with their days. A ban holds whatever the record says.
+#[test]
+fn a_source_says_what_records_do_not() {
+    let licence = "<DescriptiveDetail><EpubLicense><EpubLicenseExpression><EpubLicenseExpressionLink>\
+                   https://creativecommons.org/licenses/by/4.0/</EpubLicenseExpressionLink></EpubLicenseExpression>\
+                   <EpubLicenseDate><EpubLicenseDateRole>24</EpubLicenseDateRole><Date>2030010120301231</Date></EpubLicenseDate>\
+                   </EpubLicense></DescriptiveDetail>";
+    let feeds = Folder::new();
+    let feed = feeds.file(
+        "feed.xml",
+        message(&[
+            product(FIRST, "03", licence),
+            product(SECOND, "03", &title("Two")),
+        ]),
+    );
+    let feed = feed.to_str().expect("UTF-8");
+    let harvest = followed(feed, "--until 2027-12-31");
+    assert_eq!(harvest.run(), (1, 2, 0, 0));
+    let days = |book: &Value| book["standing"]["validity"].clone();
+    let known = || run("books list --json --data {}", &[harvest.folder.data()]).json();
+    assert_eq!(
+        [days(&known()[0]), days(&known()[1])],
+        [
+            json!({ "from": "2030-01-01", "until": "2030-12-31", "otherwise": "protected" }),
+            json!({ "until": "2027-12-31", "otherwise": "unknown" })
+        ]
+    );
+    let ban = add("onix", feed, "").replace("protected", "forbidden");
+    run(&ban, &[harvest.folder.data()]).expect(0);
+    assert_eq!(harvest.run(), (1, 2, 0, 0));
+    for book in known() {
+        assert_eq!(
+            (&book["rights"], days(&book)),
+            (&json!("forbidden"), Value::Null)
+        );
+    }
+}
+
 #[test]
 fn a_folder_of_feeds_is_followed() {
     let feeds = Folder::new();
@@ -114,19 +152,30 @@ fn a_folder_of_feeds_is_followed() {
     );
     let harvest = followed(feeds.path("feeds").to_str().expect("UTF-8"), "");
     assert_eq!(harvest.run(), (1, 1, 0, 0));
+    let long = title(&"x".repeat(20_000));
     let two = [
         product(SECOND, "03", &title("Two")),
-        product(FIRST, "03", &title(&"x".repeat(20_000))),
+        product(FIRST, "03", &long),
     ];
-    let cut = message(&two).replace("</ONIXMessage>", "<Product>");
-    feeds.file("feeds/2.xml", cut);
-    let (fetched, changed, unchanged, refused) = harvest.run();
-    assert_eq!((fetched, changed, unchanged), (1, 1, 1));
-    assert!(refused >= 1);
-    let titles = books(&harvest).into_iter().map(|(title, ..)| title);
-    assert_eq!(titles.collect::<Vec<_>>(), ["One", "Two"]);
-    let errors = run("sources errors --data {} it", &[harvest.folder.data()]);
-    assert!(errors.out.contains("truncated"), "{errors:?}");
+    feeds.file("feeds/2.xml", message(&two));
+    assert_eq!(harvest.run(), (1, 1, 1, 1));
+    let titles = || -> Vec<Value> {
+        let books = books(&harvest).into_iter();
+        books.map(|(title, ..)| title).collect()
+    };
+    assert_eq!(titles(), ["One", "Two"]);
+    let errors = || run("sources errors --data {} it", &[harvest.folder.data()]).out;
+    assert!(errors().contains(&format!("record r{FIRST}")));
+
+    // What is whole of a broken feed is followed, and the rest once it is there.
+    let three = message(&[product(SECOND, "03", &title("Three"))]);
+    feeds.file("feeds/3.xml", three.replace("</ONIXMessage>", "<Product>"));
+    assert_eq!(harvest.run(), (1, 1, 2, 1));
+    assert_eq!(titles(), ["One", "Three"]);
+    assert!(errors().contains("truncated"));
+    assert_eq!(harvest.run(), (0, 0, 2, 1), "it is as broken as it was");
+    feeds.file("feeds/3.xml", three);
+    assert_eq!(harvest.run(), (1, 0, 3, 0));
     let tested = run("sources test --data {} it", &[harvest.folder.data()]).expect(0);
     assert!(tested.out.contains("1.xml"), "{tested:?}");
     let none = add("onix", "/no/such/folder", "");

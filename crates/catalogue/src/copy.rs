@@ -174,8 +174,8 @@ impl Copying<&Catalogue> {
         })
     }
 
-    /// Whether anything but a verification, a compaction, a quota or a use of the texts of filed checks is in the audit log after an
-    /// entry.
+    /// Whether anything but a verification, a compaction, a quota or a use of the texts of filed checks is in the audit log after
+    /// an entry.
     fn is_changed_since(&self, end: u64) -> Result<bool, CatalogueError> {
         let entries = self.0.store.audit(AuditFrom::Behind(end), PAGE)?;
         Ok(entries.len() == PAGE

@@ -1,6 +1,6 @@
 //! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::{fmt, mem};
 
@@ -68,6 +68,26 @@ type ReadFile = (FetchedBook, Result<Vec<Book>, ExtractError>);
 
 /// Why a book of a file was not added.
 pub(super) type Refused = (Reason, String);
+
+/// The parts of a file that were refused: how many by reason, and why the first were.
+#[derive(Default)]
+pub(super) struct RefusedParts {
+    reasons: BTreeMap<Reason, usize>,
+    named: Vec<Refused>,
+}
+
+impl RefusedParts {
+    pub(super) fn add(&mut self, refused: Refused) {
+        *self.reasons.entry(refused.0).or_default() += 1;
+        if self.named.len() < NAMED {
+            self.named.push(refused);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.reasons.values().sum()
+    }
+}
 
 /// What tells two versions of a book apart.
 pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
@@ -221,11 +241,11 @@ impl BookChanges<'_, '_> {
         &mut self,
         ids: Vec<Result<BookId, Refused>>,
         added: &mut impl Iterator<Item = Result<Added, CatalogueError>>,
-    ) -> Result<(Vec<String>, Vec<Refused>), HarvestError> {
-        let (mut kept, mut refused) = (Vec::new(), Vec::new());
+    ) -> Result<(Vec<String>, RefusedParts), HarvestError> {
+        let (mut kept, mut refused) = (Vec::new(), RefusedParts::default());
         for id in ids {
             match id.map(|id| added.next().map(|added| (id, added))) {
-                Err(why) => refused.push(why),
+                Err(why) => refused.add(why),
                 Ok(None) => {}
                 Ok(Some((id, Ok(added)))) => {
                     if added.outcome == AddOutcome::Unchanged {
@@ -240,7 +260,7 @@ impl BookChanges<'_, '_> {
                         CatalogueError::Matches(_) => Reason::Matches,
                         _ => Reason::BadRecord,
                     };
-                    refused.push((reason, of_part(Some(id.as_str()), &error)));
+                    refused.add((reason, of_part(Some(id.as_str()), &error)));
                 }
                 Ok(Some((_, Err(error)))) => return Err(error.into()),
             }
@@ -284,11 +304,12 @@ impl BookChanges<'_, '_> {
         &mut self,
         book: FetchedBook,
         kept: Vec<String>,
-        refused: Vec<Refused>,
+        refused: RefusedParts,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         if kept.is_empty() {
             let (reason, why) = refused
+                .named
                 .into_iter()
                 .next()
                 .unwrap_or((Reason::BadBook, "it has no book".to_owned()));
@@ -304,7 +325,7 @@ impl BookChanges<'_, '_> {
             self.0.tried(true);
         }
         self.0.state.new += u64::from(book.known.id.is_none());
-        let is_archive = kept.len() + refused.len() > 1;
+        let is_archive = kept.len() + refused.count() > 1;
         let mut known = book.into_known(kept, &self.0.source);
         self.restore(&mut known)?;
         rows.push(self.0.frontier.put_known(&known));
@@ -319,24 +340,21 @@ impl BookChanges<'_, '_> {
     pub(super) fn refuse_parts(
         &mut self,
         known: &KnownAddress,
-        refused: &[Refused],
+        refused: &RefusedParts,
         rows: &mut Vec<RowChange>,
     ) {
-        let Some((reason, _)) = refused.first() else {
+        let Some((reason, _)) = refused.named.first() else {
             return;
         };
-        for (reason, _) in refused {
-            self.0.count_refused(*reason);
+        for (reason, count) in &refused.reasons {
+            (0..*count).for_each(|_| self.0.count_refused(*reason));
         }
-        let named: Vec<&str> = refused
-            .iter()
-            .take(NAMED)
-            .map(|(_, why)| why.as_str())
-            .collect();
-        let more = if refused.len() > NAMED { "; …" } else { "" };
+        let named = refused.named.iter();
+        let named: Vec<&str> = named.map(|(_, why)| why.as_str()).collect();
+        let count = refused.count();
+        let more = if count > NAMED { "; …" } else { "" };
         let why = format!(
-            "{} of its books were refused: {}{more}",
-            refused.len(),
+            "{count} of its books were refused: {}{more}",
             named.join("; ")
         );
         let tally = *self.0.tally();

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
 
 use url::Url;
 
@@ -29,8 +28,8 @@ pub(super) fn fetch(
         return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
     }
     let read = match address.as_str() {
-        path if source.is_local() && entry.page && Path::new(path).is_dir() => Ok(Vec::new()),
-        "-" => read_some(io::stdin().lock(), most + 1),
+        path if entry.page && source.is_folder(path) => Ok(Vec::new()),
+        "-" if is_list => read_some(io::stdin().lock(), most + 1),
         path => fs::File::open(path).and_then(|file| read_some(file, most + 1)),
     };
     match read {

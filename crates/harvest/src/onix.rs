@@ -2,9 +2,8 @@
 //! when it changed.
 
 use std::mem;
-use std::path::Path;
 
-use super::books::{BookChanges, FetchedBook, Refused};
+use super::books::{BookChanges, FetchedBook, Refused, RefusedParts};
 use super::folder;
 use super::kind::{Entries, Page};
 use super::{Entry, HarvestError, Reason, Source};
@@ -12,12 +11,19 @@ use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::onix::{Product, Products};
 use lapidary_catalogue::table::TableRow;
 use lapidary_common::error::Classified as _;
-use lapidary_store::{BookKey, Rights, RowChange};
+use lapidary_store::{BookKey, Rights, RowChange, Validity};
+
+/// A validity that limits nothing.
+const ALL_DAYS: Validity = Validity {
+    from: None,
+    until: None,
+    otherwise: Rights::Unknown,
+};
 
 /// The feed, or the folder of feeds.
 pub(super) fn begin(source: &Source) -> Entry {
     let address = source.address.as_str();
-    if source.is_local() && Path::new(address).is_dir() {
+    if source.is_folder(address) {
         Entry::page(address)
     } else {
         Entry::book(address)
@@ -26,7 +32,7 @@ pub(super) fn begin(source: &Source) -> Entry {
 
 /// The feeds of a folder, or the records of a feed.
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
-    if page.source.is_local() && Path::new(page.address).is_dir() {
+    if page.source.is_folder(page.address) {
         return folder::entries(page);
     }
     let products = Products::new(page.bytes);
@@ -48,21 +54,24 @@ impl BookChanges<'_, '_> {
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         let bytes = mem::take(&mut feed.found.bytes);
-        let mut refused = Vec::new();
+        let mut refused = RefusedParts::default();
         for product in Products::new(bytes.as_slice()) {
             if self.0.work.stop().is_stopped() {
                 return Err(self.0.stopped());
             }
             match product {
-                Ok(product) => refused.extend(self.follow_product(&product)?),
-                Err(error) if refused.is_empty() => {
-                    let why = error.to_string();
-                    let (queued, known) = (&feed.queued, feed.known);
+                Ok(product) => {
+                    if let Some(why) = self.follow_product(&product)? {
+                        refused.add(why);
+                    }
+                }
+                // What comes before it was followed, and is again with the rest once the feed is whole.
+                Err(error) => {
+                    let (queued, known, why) = (&feed.queued, feed.known, error.to_string());
                     self.0
                         .refuse_entry(queued, known, Reason::BadList, why, rows);
                     return Ok(());
                 }
-                Err(error) => refused.push((Reason::BadList, error.to_string())),
             }
         }
         let known = feed.into_known(Vec::new(), &self.0.source);
@@ -78,7 +87,7 @@ impl BookChanges<'_, '_> {
             Ok(row) => row,
             Err(why) => return Ok(Some((Reason::BadRecord, why))),
         };
-        row.rights = self.rights_of(product, row.rights);
+        self.settle_rights(product, &mut row);
         let Some(id) = row.id.clone() else {
             return Ok(None);
         };
@@ -86,7 +95,7 @@ impl BookChanges<'_, '_> {
         let editor = self.0.source.editor_of_definer(&self.0.editor);
         let followed = editor.books().follow(&BookKey { library, id }, &row, false);
         match followed {
-            Ok(None) => self.0.tally().skipped += 1,
+            Ok(None) => self.0.count_refused(Reason::NoFile),
             Ok(Some(changes)) if changes.is_empty() => self.0.tally().unchanged += 1,
             Ok(Some(_)) => self.0.tally().added += 1,
             Err(error) if error.code().kind().is_input() => {
@@ -97,11 +106,14 @@ impl BookChanges<'_, '_> {
         Ok(None)
     }
 
-    /// The rights that a record gives a book. One that says only what changed may leave them as they are.
-    fn rights_of(&self, product: &Product, said: Option<Rights>) -> Option<Rights> {
-        match self.0.source.rights {
-            Rights::Forbidden => Some(Rights::Forbidden),
-            usual => said.or_else(|| (!product.is_partial).then_some(usual)),
+    /// Gives a book the rights of the source, and their days, if these are a ban or the record says none. One that says only what
+    /// changed leaves them as they are.
+    fn settle_rights(&self, product: &Product, row: &mut TableRow) {
+        let source = &self.0.source;
+        let is_silent = row.rights.is_none() && !product.is_partial;
+        if source.rights == Rights::Forbidden || is_silent {
+            row.rights = Some(source.rights);
+            row.validity = Some(source.validity.clone().unwrap_or(ALL_DAYS));
         }
     }
 }

@@ -4,6 +4,7 @@ use super::kind::ReadsPages as _;
 use std::fmt;
 use std::fs;
 use std::io::Read as _;
+use std::path::Path;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -352,6 +353,15 @@ impl Source {
         }
     }
 
+    /// Whether an address is a folder that it reads.
+    pub(super) fn is_folder(&self, address: &str) -> bool {
+        match self.kind {
+            SourceKind::Folder => true,
+            SourceKind::Onix => self.is_local() && Path::new(address).is_dir(),
+            _ => false,
+        }
+    }
+
     /// Whether its address is one of the web.
     fn is_web(&self) -> bool {
         Url::parse(&self.address).is_ok_and(|url| is_of_web(&url))
@@ -407,7 +417,7 @@ impl Source {
         {
             fs::metadata(path).map_err(|error| wrong_at(path, error))?;
         }
-        if self.is_web() || self.address == "-" {
+        if self.is_web() || self.kind == SourceKind::List && self.address == "-" {
             return Ok(self);
         }
         let path = self.address.as_str();

@@ -1,17 +1,14 @@
 //! `docs/reference/http.md`: every call, type and error of the API, from its description.
 
 use std::fmt::{Result, Write as _};
-use std::{env, fs};
 
 use lapidary_common::error::{ErrorCode, ErrorKind};
 use lapidary_language::Language;
 use serde_json::{Map, Value};
 
 use super::openapi;
+use crate::generated::assert_is_up_to_date;
 use crate::server::problem::status_of;
-
-/// The test writes it if `UPDATE_REFERENCE` is set.
-const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/http.md");
 
 const INTRODUCTION: &str = "\
 # HTTP reference
@@ -30,14 +27,7 @@ fn the_reference_of_calls_is_up_to_date() {
     }
     .write()
     .expect("a text");
-    if env::var_os("UPDATE_REFERENCE").is_some() {
-        fs::write(FILE, &reference).expect("a file");
-    }
-    let is_current = fs::read_to_string(FILE).is_ok_and(|written| written == reference);
-    assert!(
-        is_current,
-        "docs/reference/http.md is stale: make reference writes it anew"
-    );
+    assert_is_up_to_date("docs/reference/http.md", &reference);
 }
 
 /// The page as far as it is written.

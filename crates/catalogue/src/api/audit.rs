@@ -53,9 +53,9 @@ struct Described {
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), the key
     /// of a person who `signed_in`, that a key has used up its daily quota (`quota_reached`), whether a library is trusted
     /// (`library_trust`), the whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether
-    /// folds are kept (`folds_kept`), a job (`job_started`, `job_ended`, `job_cancelled`), a run of a source (`source_run`), a filed check or what was
-    /// decided or found about it later (`decided`), the kept text of a filed check (`evidence_read`, `evidence_deleted`,
-    /// `evidence_expired`), or a check that is no longer watched (`watch_expired`).
+    /// folds are kept (`folds_kept`), a job (`job_started`, `job_ended`, `job_cancelled`), a run of a source (`source_run`), a
+    /// filed check or what was decided or found about it later (`decided`), the kept text of a filed check (`evidence_read`,
+    /// `evidence_deleted`, `evidence_expired`), or a check that is no longer watched (`watch_expired`).
     action: String,
     /// The library, or that of the book.
     library: Option<String>,

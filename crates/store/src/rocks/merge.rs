@@ -571,6 +571,41 @@ mod tests {
         assert_eq!((counted.common.len(), counted.books.len()), (0, 1));
     }
 
+    /// Which gems have changes is known in memory only.
+    #[test]
+    fn changes_are_found_after_the_folder_was_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let recipe = Recipe::documented();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        store.add_recipe(&Actor::Local, &recipe).unwrap();
+        store
+            .put(&Actor::Local, vec![book(0, &[1]), book(1, &[1])])
+            .unwrap();
+        merge_in_turns(&store, UNWATCHED).unwrap();
+        store.put(&Actor::Local, vec![book(2, &[1, 7])]).unwrap();
+        let removed = store.remove(&Actor::Local, &[key(0)], &Condition::default());
+        assert_eq!(removed.unwrap(), [true]);
+        drop(store);
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        assert!(store.view().postings().unwrap().delta > 0);
+        let limits = Limits {
+            fewest: 1,
+            ..Limits::NONE
+        };
+        let books_of = |gem: u64| {
+            let tally = store
+                .view()
+                .tally(recipe.name(), &[gem_of(gem)], limits)
+                .unwrap();
+            tally
+                .libraries
+                .iter()
+                .map(|of| of.books.len())
+                .sum::<usize>()
+        };
+        assert_eq!([1, 7].map(books_of), [2, 1]);
+    }
+
     /// Buckets with many changes of a gem are merged by a read that has met them, unless somebody writes.
     #[test]
     fn crowded_buckets_are_merged_by_a_read() {
