@@ -45,7 +45,7 @@ pub fn get(server: &Server, path: &str) -> Value {
     answer
 }
 
-/// Waits until something holds.
+/// Waits until something holds. On a busy machine a run may fail, and goes on after 30 s, and then after 60.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let since = Instant::now();
     while !holds() {
