@@ -31,7 +31,7 @@ fn page() -> Markup {
                 style { (PreEscaped([TOKENS, CONSOLE, "#told { position: static !important }"].concat())) }
             }
             body {
-                main {
+                main id="main" {
                     h1 { "Components of the console" }
                     p class="lead" {
                         "All pages are made of these, by functions of src/console/layout.rs. Colours and sizes are in "
