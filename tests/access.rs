@@ -92,6 +92,8 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         let address = "https://books.invalid/feed";
         json!({ "kind": "feed", "url": address, "library": library, "rights": "free", "contact": "me@books.invalid" })
     };
+    let object = json!({ "bucket": { "name": "b" }, "object": { "key": "k" } });
+    let written = json!({ "Records": [{ "eventName": "ObjectCreated:Put", "s3": object }] });
     vec![
         ("GET", "/", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/healthz", Value::Null, [200, 200, 200, 200, 200]),
@@ -163,6 +165,8 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             [401, 403, 403, 403, 404],
         ),
         ("POST", CHECK, gems, [401, 200, 200, 403, 200]),
+        // Only the key that the settings name may send these.
+        ("POST", "/v1/s3/events", written, [401, 403, 403, 403, 403]),
         ("GET", "/v1/batches", Value::Null, [401, 200, 200, 403, 200]),
         // JSON is no form.
         ("POST", "/v1/compare", json!({}), [401, 400, 400, 403, 400]),

@@ -37,6 +37,7 @@ mod openapi;
 mod policy;
 mod quarantine;
 mod rewriting;
+mod s3;
 mod secret;
 mod signatures;
 mod sources;

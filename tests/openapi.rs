@@ -302,6 +302,10 @@ fn every_call_works_with_its_example() {
                 };
             }
         }
+        if name == "object_events" {
+            // The server has no buckets.
+            example_body = example_body.replace("ObjectCreated:Put", "ObjectRemoved:Delete");
+        }
         if name == "batch" {
             let new = r#"{"files": ["an upload.epub"]}"#.to_owned();
             let made = send("POST", "/v1/batches", ("application/json", new)).2;

@@ -76,6 +76,7 @@ fn given(table: Table, prefix: &str, matches: &ArgMatches) -> Table {
                 let prefix = match key.as_str() {
                     "limits" => "limit_",
                     "oidc" => "oidc_",
+                    "s3" => "s3_",
                     _ => "",
                 };
                 given_values.insert(key, Value::Table(given(inner, prefix, matches)));
@@ -117,6 +118,7 @@ impl ServeArgs {
                 error @ (ServerError::Open(_)
                 | ServerError::OpenToOthers(_)
                 | ServerError::ClientSecret { .. }
+                | ServerError::Buckets(_)
                 | ServerError::Certificate(_)),
             ) => Err(Failure::Input(error.to_string())),
             Err(error) => Err(Failure::Failed(error.to_string())),

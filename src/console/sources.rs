@@ -380,6 +380,7 @@ fn advice(language: Language, reason: Reason) -> String {
 fn kind(language: Language, kind: SourceKind) -> String {
     match kind {
         SourceKind::Folder => language.c_kind_folder(),
+        SourceKind::S3 => language.c_kind_s3(),
         SourceKind::List => language.c_kind_list(),
         SourceKind::Sitemap => language.c_kind_sitemap(),
         SourceKind::Feed => language.c_kind_feed(),

@@ -1,5 +1,6 @@
 //! Checks: with JSON, with a text or a file, and with the form that existing clients post.
 
+use std::mem;
 use std::sync::Arc;
 
 use actix_web::http::header::{Accept, Header as _};
@@ -131,7 +132,22 @@ fn reported(
     language: Language,
     page: Option<&ReportPage>,
 ) -> Result<Answer, Problem> {
-    asked.options = editor.asking(asked.options)?;
+    let report = report(editor, &mut asked, language)?;
+    let filed = report.filed.clone();
+    let answer = match page {
+        Some(page) => Answer::page(asked.rendered(page, editor, report)?),
+        None => Answer::ok(&report)?,
+    };
+    Ok(answer.filed(filed).in_language(language))
+}
+
+/// The report of what was asked.
+fn report(
+    editor: &Editor<'_>,
+    asked: &mut CheckRequest,
+    language: Language,
+) -> Result<Report, Problem> {
+    asked.options = editor.asking(mem::take(&mut asked.options))?;
     asked.options.language = language;
     if let Some(text) = asked.query.as_text() {
         asked.room.grow_to_check(text, editor)?;
@@ -141,15 +157,23 @@ fn reported(
         headings,
         options,
         ..
-    } = &asked;
+    } = &*asked;
     // What the check needed is free again when its text is filed.
-    let report = editor.decisions().check(query, headings, options)?;
-    let filed = report.filed.clone();
-    let answer = match page {
-        Some(page) => Answer::page(asked.rendered(page, editor, report)?),
-        None => Answer::ok(&report)?,
+    Ok(editor.decisions().check(query, headings, options)?)
+}
+
+/// Checks a file, and files the report under this name.
+pub(super) fn file_report(editor: &Editor<'_>, file: Raw, name: String) -> Result<Report, Problem> {
+    let check = Check {
+        record: true,
+        name: Some(name),
+        ..Check::default()
     };
-    Ok(answer.filed(filed).in_language(language))
+    report(
+        editor,
+        &mut asked_of_file(check, file, "")?,
+        Language::default(),
+    )
 }
 
 /// Existing clients do not know the rights `forbidden`; the strictest that they know is `protected`.

@@ -19,7 +19,7 @@ use super::problem::Problem;
 use super::settings::CheckUrls;
 use lapidary_catalogue::api::Check;
 use lapidary_common::error::ErrorCode;
-use lapidary_harvest::fetch;
+use lapidary_harvest::{ObjectName, ObjectStore, fetch};
 
 /// How many files are fetched at once, and for one client.
 const MOST: usize = 16;
@@ -51,7 +51,7 @@ pub(super) async fn named(
         return Ok(None);
     };
     verify(&check, &address)?;
-    let file = file(address, request, state).await?;
+    let file = file(FileAddress::of(address, state)?, request, state).await?;
     let declared = Declared::new("", None);
     Ok(Some((check, Raw::new(file, declared, state.limits))))
 }
@@ -68,20 +68,59 @@ fn verify(check: &Check, address: &str) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Where a file is.
+pub(super) enum FileAddress {
+    Web { address: String, is_private: bool },
+    Object(Arc<ObjectStore>, ObjectName),
+}
+
+impl FileAddress {
+    fn of(address: String, state: &ServerState) -> Result<Self, Problem> {
+        if ObjectName::is_named_by(&address) {
+            return Ok(Self::Object(objects(state)?, address.parse()?));
+        }
+        let is_private = match state.check_urls {
+            CheckUrls::None => {
+                let detail = "this server fetches no files; send the file, or ask the administrator to set check-urls";
+                return Err(Problem::new(ErrorCode::NotOffered, detail));
+            }
+            CheckUrls::Public => false,
+            CheckUrls::Any => true,
+        };
+        Ok(Self::Web {
+            address,
+            is_private,
+        })
+    }
+
+    fn fetch(&self, take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), Problem> {
+        match self {
+            Self::Object(objects, name) => Ok(objects.fetch(name, take)?),
+            Self::Web {
+                address,
+                is_private,
+            } => fetch(address, *is_private, take).map_err(|why| {
+                let detail = format!("the file at 'url' cannot be fetched: {why}");
+                Problem::new(ErrorCode::NotFetched, detail)
+            }),
+        }
+    }
+}
+
+/// The buckets that the server may reach.
+pub(super) fn objects(state: &ServerState) -> Result<Arc<ObjectStore>, Problem> {
+    state.objects.clone().ok_or_else(|| {
+        let detail = "this server reads no buckets; ask the administrator to set s3.buckets";
+        Problem::new(ErrorCode::NotOffered, detail)
+    })
+}
+
 /// Fetches a file on a thread of its own.
-async fn file(
-    address: String,
+pub(super) async fn file(
+    address: FileAddress,
     request: &HttpRequest,
     state: &Data<ServerState>,
 ) -> Result<Sent, Problem> {
-    let allows_private = match state.check_urls {
-        CheckUrls::None => {
-            let detail = "this server fetches no files; send the file, or ask the administrator to set check-urls";
-            return Err(Problem::new(ErrorCode::NotOffered, detail));
-        }
-        CheckUrls::Public => false,
-        CheckUrls::Any => true,
-    };
     let permit = state.fetches.take(Guest::of(request))?;
     let (room, most) = (state.memory.room(), state.max_body);
     let (answer, answered) = oneshot::channel();
@@ -93,7 +132,7 @@ async fn file(
             }
             file.take(piece)
         };
-        let fetched = fetch(&address, allows_private, &mut take);
+        let fetched = address.fetch(&mut take);
         drop(permit);
         let _ = answer.send(file.whole(fetched));
     };
@@ -144,7 +183,7 @@ impl Arriving {
         }
     }
 
-    fn whole(self, fetched: Result<(), String>) -> Result<Sent, Problem> {
+    fn whole(self, fetched: Result<(), Problem>) -> Result<Sent, Problem> {
         let Self {
             bytes,
             room,
@@ -154,10 +193,7 @@ impl Arriving {
         if let Some(problem) = refused {
             return Err(problem);
         }
-        fetched.map_err(|why| {
-            let detail = format!("the file at 'url' cannot be fetched: {why}");
-            Problem::new(ErrorCode::NotFetched, detail)
-        })?;
+        fetched?;
         Ok(Sent { bytes, room })
     }
 }

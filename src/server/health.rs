@@ -306,6 +306,8 @@ mod tests {
             fetches: Permits::new("downloads", 1, 1),
             links: super::super::shared::limit(),
             check_urls: CheckUrls::None,
+            objects: None,
+            events_key: None,
             oidc: None,
             turns: Turns::new(1, 1).unwrap(),
             history: Recorder::default(),

@@ -32,6 +32,7 @@ pub(crate) mod inside;
 mod me;
 mod memory;
 mod metrics;
+mod objects;
 pub(crate) mod oidc;
 mod openapi;
 mod operations;
@@ -95,7 +96,7 @@ use lapidary_catalogue::{
     resume_jobs, start_watching, start_webhooks,
 };
 use lapidary_extract::Limits;
-use lapidary_harvest::{KeyBounds, Schedule};
+use lapidary_harvest::{KeyBounds, ObjectStore, Schedule};
 use lapidary_store::Actor;
 
 /// How long a shutdown waits for running requests, in seconds.
@@ -157,6 +158,9 @@ pub enum ServerError {
         /// Why.
         why: String,
     },
+    /// The buckets of S3 cannot be used.
+    #[error("s3.{0}")]
+    Buckets(String),
     /// Another I/O error.
     #[error("the server failed: {0}")]
     Io(#[from] io::Error),
@@ -200,6 +204,9 @@ struct ServerState {
     /// How often each link to a filed check may be followed.
     links: access::ClientLimit,
     check_urls: CheckUrls,
+    /// The buckets that it reads, and the name of the key that may tell of what is new in them.
+    objects: Option<Arc<ObjectStore>>,
+    events_key: Option<String>,
     /// With which people sign in, beside keys.
     oidc: Option<Arc<Oidc>>,
     turns: Turns,
@@ -307,6 +314,8 @@ impl Server {
             fetches: fetch::permits(),
             links: shared::limit(),
             check_urls: settings.check_urls,
+            objects: settings.s3.store()?.map(Arc::new),
+            events_key: settings.s3.key.clone(),
             oidc: Oidc::new(&settings.oidc)?,
             turns: Turns::new(settings.concurrent, settings.queue)?,
             history: Recorder::default(),

@@ -14,7 +14,7 @@ use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
     batch, books, checks, compare, export, feed, filed, health, import, index, me, metrics,
-    openapi, outside, problem, recipes, recut, shared, site, tables, texts,
+    objects, openapi, outside, problem, recipes, recut, shared, site, tables, texts,
 };
 use lapidary_operations::Operation;
 use lapidary_operations::sources::TestSource;
@@ -46,6 +46,7 @@ pub(super) fn all() -> [Section; 9] {
                 batch::calls(),
                 calls![batches: ListBatches, MakeBatch, ShowBatch],
                 compare::calls(),
+                objects::calls(),
             ],
         ),
         section(

@@ -41,6 +41,7 @@ sources! {
     "docs/guides/partner.md",
     "docs/guides/publisher.md",
     "docs/guides/reviewer.md",
+    "docs/guides/s3.md",
     "docs/guides/scaling.md",
     "docs/index.svg",
     "docs/lab/README.md",

@@ -4,6 +4,7 @@
 pub mod client;
 pub mod cluster;
 pub mod hook;
+pub mod moto;
 pub mod network;
 pub mod provider;
 pub mod watched;

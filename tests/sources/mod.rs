@@ -1,6 +1,7 @@
 //! `lapidary sources` from outside: a folder, and sites served by a small server of every kind of catalogue.
 
 mod books;
+mod buckets;
 mod cluster;
 mod fetched;
 mod hostile;

@@ -12,6 +12,8 @@ use utoipa::ToSchema;
 pub enum SourceKind {
     /// A folder of files.
     Folder,
+    /// A bucket of S3, or what begins alike in it.
+    S3,
     /// An OPDS 1.2 or 2.0 catalogue.
     Opds,
     /// A repository that speaks OAI-PMH 2.0.
@@ -30,8 +32,9 @@ pub enum SourceKind {
 
 impl SourceKind {
     /// All kinds.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Folder,
+        Self::S3,
         Self::List,
         Self::Sitemap,
         Self::Feed,
@@ -46,6 +49,7 @@ impl SourceKind {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Folder => "folder",
+            Self::S3 => "s3",
             Self::Opds => "opds",
             Self::Oai => "oai",
             Self::Sitemap => "sitemap",

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use roxmltree::{Document, ParsingOptions};
 use url::Url;
 
+use super::s3::listing;
 use super::{
     Entry, Reason, Source, SourceKind, feed, folder, list, oai, onix, opds, site, sitemap,
 };
@@ -121,13 +122,17 @@ pub(super) trait ReadsPages: Sized {
 
 impl ReadsPages for SourceKind {
     fn lists_all(self) -> bool {
-        matches!(self, Self::Folder | Self::Opds | Self::Sitemap | Self::List)
+        matches!(
+            self,
+            Self::Folder | Self::S3 | Self::Opds | Self::Sitemap | Self::List
+        )
     }
 
     fn begin(self, source: &Source, since: Option<&str>) -> Result<Entry, String> {
         match self {
             Self::Oai => oai::begin(source, since),
             Self::Onix => Ok(onix::begin(source)),
+            Self::S3 => listing::begin(source),
             Self::Site => Ok(Entry {
                 book: source.takes(&source.address),
                 ..Entry::page(&source.address)
@@ -139,6 +144,7 @@ impl ReadsPages for SourceKind {
     fn entries<'p>(self, page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         match self {
             Self::Folder => folder::entries(page),
+            Self::S3 => listing::entries(page),
             Self::List => list::entries(page),
             Self::Sitemap => sitemap::entries(page),
             Self::Feed => feed::entries(page),

@@ -17,6 +17,7 @@ use url::Url;
 
 use super::kind::Page;
 use super::run::PAGE_BYTES;
+use super::s3::listing::Prefix;
 use super::{HarvestError, OnMissing, SourceKind};
 use lapidary_catalogue::api::{SourceDefinition, Unless};
 use lapidary_catalogue::permission::Rate;
@@ -292,6 +293,9 @@ impl Source {
             return Some(format!(
                 "{address:?} is neither a path nor an address of the web"
             ));
+        }
+        if self.kind == SourceKind::S3 {
+            return Prefix::of(self).err();
         }
         None
     }

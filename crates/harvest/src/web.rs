@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use rusty_s3::Method;
 use ureq::http::header::{
     AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
     LOCATION, RETRY_AFTER,
@@ -23,8 +24,10 @@ use url::{Origin, Url};
 use super::asked;
 use super::hosts::{HostTurn, Rules};
 use super::robots::Robots;
+use super::s3::AccessKey;
+use super::s3::listing::Prefix;
 use super::source::{Credentials, is_of_web};
-use super::{HarvestError, Reason, Source};
+use super::{HarvestError, Reason, Source, SourceKind};
 use lapidary_catalogue::addresses::Addresses;
 use lapidary_catalogue::client::unanswered;
 use lapidary_work::StopSignal;
@@ -32,9 +35,9 @@ use lapidary_work::StopSignal;
 /// The name in `robots.txt`.
 const ROBOT: &str = "lapidary";
 /// Time limit for a request, with its answer.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 /// How much of it finding a host's addresses may take, and connecting to one: neither can be interrupted.
-const CONNECTING: Duration = Duration::from_secs(10);
+pub(super) const CONNECTING: Duration = Duration::from_secs(10);
 /// How long an idle connection stays open.
 const IDLE: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
@@ -95,7 +98,10 @@ pub fn fetch(
     Err(format!("it redirects more than {REDIRECTS} times"))
 }
 
-fn hand_on(body: &mut Body, take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<()> {
+pub(super) fn hand_on(
+    body: &mut Body,
+    take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+) -> io::Result<()> {
     let mut reader = body.as_reader();
     let mut piece = vec![0; PIECE];
     loop {
@@ -109,13 +115,23 @@ fn hand_on(body: &mut Body, take: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> i
 /// Sends requests for a source.
 pub(super) struct Web {
     agent: Agent,
-    /// The header that authorizes requests, and the origin that it is for.
-    credentials: Option<(Origin, String)>,
+    /// What lets requests in, and the origin that it is for.
+    credentials: Option<(Origin, Pass)>,
     pause: Duration,
     ignores_robots: bool,
+    /// Whether it reads a bucket, whose server answers 403 where others answer 401.
+    is_of_bucket: bool,
     stop: Arc<StopSignal>,
     /// When to give up waiting for a host's turn.
     until: Option<Instant>,
+}
+
+/// What lets requests in.
+enum Pass {
+    /// The header `Authorization`.
+    Header(String),
+    /// A signature in the address.
+    Signature(AccessKey),
 }
 
 /// The answer to a request.
@@ -167,7 +183,11 @@ impl Web {
             private: source.allow_private,
             allow: "allow them with --allow-private",
         };
-        let credentials = source.credentials.as_ref().map(credentials).transpose()?;
+        let credentials = source
+            .credentials
+            .as_ref()
+            .map(|place| pass(source, place))
+            .transpose()?;
         let origin = Url::parse(&source.address).ok().map(|url| url.origin());
         let usual = if source.allow_private {
             Duration::ZERO
@@ -187,6 +207,7 @@ impl Web {
             }),
             credentials: origin.zip(credentials),
             ignores_robots: source.ignore_robots,
+            is_of_bucket: source.kind == SourceKind::S3,
             pause: source
                 .rate
                 .map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
@@ -256,6 +277,10 @@ impl Web {
                 }
                 status @ StatusCode::UNAUTHORIZED => {
                     let why = asked_for(answer).unwrap_or_else(|| self.lacks(&url).to_owned());
+                    return refused(format!("the server answers {status}: {why}"));
+                }
+                status @ StatusCode::FORBIDDEN if self.is_of_bucket => {
+                    let why = self.lacks(&url);
                     return refused(format!("the server answers {status}: {why}"));
                 }
                 status => return refused(format!("the server answers {status}")),
@@ -343,15 +368,22 @@ impl Web {
     }
 
     fn send(&self, url: &Url, validators: &Validators) -> Result<Response<Body>, ureq::Error> {
-        let mut request = self.agent.get(url.as_str());
-        if let Some((origin, credentials)) = &self.credentials
-            && url.origin() == *origin
-        {
-            request = request.header(AUTHORIZATION, credentials);
-        }
+        let pass = self.credentials.as_ref();
+        let pass = pass.filter(|(origin, _)| url.origin() == *origin);
+        let mut request = match pass {
+            Some((_, Pass::Signature(key))) => {
+                self.agent.get(key.signed(Method::Get, url, &[]).as_str())
+            }
+            Some((_, Pass::Header(value))) => {
+                self.agent.get(url.as_str()).header(AUTHORIZATION, value)
+            }
+            None => self.agent.get(url.as_str()),
+        };
+        // An object that is replaced within a second has the same date.
+        let modified = validators.modified.as_ref().filter(|_| !self.is_of_bucket);
         for (name, value) in [
-            (IF_NONE_MATCH, &validators.etag),
-            (IF_MODIFIED_SINCE, &validators.modified),
+            (IF_NONE_MATCH, validators.etag.as_ref()),
+            (IF_MODIFIED_SINCE, modified),
         ] {
             if let Some(value) = value {
                 request = request.header(name, value);
@@ -361,18 +393,29 @@ impl Web {
     }
 }
 
-/// The value of the header `Authorization`, from `USER:PASSWORD` or a token.
-fn credentials(place: &Credentials) -> Result<String, HarvestError> {
+/// A signature for buckets, from `ID:SECRET`. For others the header, from `USER:PASSWORD` or a token.
+fn pass(source: &Source, place: &Credentials) -> Result<Pass, HarvestError> {
     let wrong = |why: &str| HarvestError::Input(format!("the credentials in {}: {why}", place.0));
     let found = match place.variable() {
         Some(name) => env::var(name).map_err(|_| wrong("this process has no such variable"))?,
         None => fs::read_to_string(&place.0).map_err(|error| wrong(&error.to_string()))?,
     };
-    match found.trim() {
-        "" => Err(wrong("there are none")),
-        pair if pair.contains(':') => Ok(format!("Basic {}", BASE64_STANDARD.encode(pair))),
-        token => Ok(format!("Bearer {token}")),
+    let found = found.trim();
+    if source.kind == SourceKind::S3 {
+        let pair = found.split_once(':');
+        let (id, secret) = pair.ok_or_else(|| wrong("give ID:SECRET of an access key"))?;
+        let prefix = Prefix::of(source).map_err(HarvestError::Input)?;
+        return Ok(Pass::Signature(AccessKey {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+            region: prefix.region().to_owned(),
+        }));
     }
+    Ok(Pass::Header(match found {
+        "" => return Err(wrong("there are none")),
+        pair if pair.contains(':') => format!("Basic {}", BASE64_STANDARD.encode(pair)),
+        token => format!("Bearer {token}"),
+    }))
 }
 
 /// Whether the same request may be answered later.

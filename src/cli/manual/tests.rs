@@ -44,7 +44,7 @@ const SAMPLE: &str = "\
 ";
 
 /// Values in the sample that are not defaults. The first two are in force.
-const EXAMPLES: [(&str, &str); 29] = [
+const EXAMPLES: [(&str, &str); 33] = [
     ("data", r#""/var/lib/lapidary/catalogue""#),
     ("log-format", r#""json""#),
     (
@@ -64,6 +64,10 @@ const EXAMPLES: [(&str, &str); 29] = [
     ("keyless-rate", r#""5/s""#),
     ("client-recipe", r#""released""#),
     ("backups", r#""/var/lib/lapidary/backups""#),
+    ("buckets", r#"["uploads"]"#),
+    ("endpoint", r#""https://minio.example.org:9000""#),
+    ("credentials", r#""/etc/lapidary/s3""#),
+    ("key", r#""uploads""#),
     ("issuer", r#""https://login.example.org/realms/staff""#),
     ("client-id", r#""lapidary""#),
     ("client-secret", r#""/etc/lapidary/oidc-secret""#),
@@ -231,6 +235,11 @@ fn add_heading(page: &mut String, heading: Option<&str>) {
             "The table `[oidc]`; flags and variables are `--oidc-issuer`, `LAPIDARY_OIDC_ISSUER` and so on. See the [administrator's \
              guide](../guides/administrator.md#let-people-sign-in).\n\n",
         ),
+        Some("Buckets of S3") => (
+            "Buckets of S3",
+            "The table `[s3]`; flags and variables are `--s3-buckets`, `LAPIDARY_S3_BUCKETS` and so on. See [the \
+             guide](../guides/s3.md).\n\n",
+        ),
         Some(heading) => (
             heading,
             "The table `[rule]`; there are no variables. Each recipe has its own defaults; a value overrides them all. See \
@@ -250,7 +259,7 @@ fn key_of(setting: &Arg) -> (&'static str, &str) {
     if setting.get_help_heading().is_none() {
         return ("", flag);
     }
-    for (table, prefix) in [("limits", "limit-"), ("oidc", "oidc-")] {
+    for (table, prefix) in [("limits", "limit-"), ("oidc", "oidc-"), ("s3", "s3-")] {
         if let Some(key) = flag.strip_prefix(prefix) {
             return (table, key);
         }

@@ -127,8 +127,8 @@ struct SourceArguments {
     /// The rights of its books: forbidden, protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Rights,
-    /// What it is: a folder of files, an OPDS catalogue, an OAI-PMH repository, a sitemap, a feed (RSS, Atom, JSON), a site
-    /// followed from a page on, or a list of addresses as JSON Lines or CSV
+    /// What it is: a folder of files, a bucket of S3, an OPDS catalogue, an OAI-PMH repository, a sitemap, a feed (RSS, Atom, JSON),
+    /// a site followed from a page on, a list of addresses as JSON Lines or CSV, or an ONIX feed
     #[arg(long, value_parser = PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::as_str)).try_map(|kind| kind.parse::<SourceKind>()))]
     kind: SourceKind,
     /// Take only books whose addresses contain this. Can be given several times
@@ -162,8 +162,8 @@ struct SourceArguments {
     /// With --kind oai: harvest only this set
     #[arg(long, value_name = "SET")]
     oai_set: Option<String>,
-    /// Where to find USER:PASSWORD or a token for the source's own host and port, whenever it runs: a file, or env:NAME for a
-    /// variable whose name starts with `LAPIDARY_SOURCE_`
+    /// Where to find USER:PASSWORD, a token or a bucket's ID:SECRET for the source's own host and port, whenever it runs: a file, or
+    /// env:NAME for a variable whose name starts with `LAPIDARY_SOURCE_`
     #[arg(long, value_name = "FILE|env:NAME")]
     credentials: Option<String>,
     /// The highest rate of requests to a host, such as 30/min; its robots.txt may ask for fewer [default: 1/s]

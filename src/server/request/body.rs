@@ -161,6 +161,11 @@ impl Raw {
         self.name.as_deref()
     }
 
+    /// What was sent.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.sent.bytes
+    }
+
     /// Its text, with the memory reserved for it. For an archive, the text of all books in it.
     pub(crate) fn text(self) -> Result<(Whole, Room), Problem> {
         let (whole, mut room) = self.read_by(lapidary_extract::whole)?;

@@ -5,6 +5,7 @@ mod limits;
 mod listen;
 mod oidc;
 mod rule;
+mod s3;
 mod size;
 
 use std::num::NonZero;
@@ -26,6 +27,7 @@ pub use self::listen::{Listen, SocketAddress};
 pub use self::oidc::OidcArguments;
 pub(super) use self::oidc::is_safe;
 pub use self::rule::RuleArguments;
+pub use self::s3::S3Arguments;
 pub use self::size::Size;
 use super::proxies::ProxyNetwork;
 use super::tls::CertificateFiles;
@@ -208,6 +210,9 @@ pub struct Settings {
     /// Limits on files.
     #[command(flatten)]
     pub limits: LimitArguments,
+    /// Buckets whose objects may be named.
+    #[command(flatten)]
+    pub s3: S3Arguments,
     /// Sign-in with an identity provider.
     #[command(flatten)]
     pub oidc: OidcArguments,
@@ -326,6 +331,7 @@ impl Settings {
             return Err("'clamd-key' needs 'clamd', the address that it is for".to_owned());
         }
         self.oidc.verify()?;
+        self.s3.verify()?;
         if self.oidc.issuer.is_some() && self.no_console {
             return Err("'oidc' is for the console, which 'no-console' turns off".to_owned());
         }

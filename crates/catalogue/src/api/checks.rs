@@ -32,7 +32,8 @@ pub struct Check {
     /// A text.
     pub text: Option<String>,
     /// The address of a file that the server fetches, if its setting `check-urls` allows that: for `http` and `https`, through at most
-    /// five redirects, within a minute, and no larger than a body. Not in a batch.
+    /// five redirects, within a minute, and no larger than a body. Or an object in a bucket of the setting `s3.buckets`:
+    /// `s3://BUCKET/KEY`. Not in a batch.
     #[schema(max_length = 2000)]
     pub url: Option<String>,
     /// Whether to remove print artifacts from the text; the default depends on the recipe.

@@ -16,6 +16,7 @@ mod jobs;
 mod keys;
 mod links;
 mod me;
+mod objects;
 mod problem;
 mod server;
 mod sources;
@@ -48,6 +49,9 @@ pub use jobs::{
 pub use keys::{Key, Keys, MadeKey, NewKey, PERSON, Rotation};
 pub use links::{MadeReportLink, NewReportLink, ReportLink, ReportLinks};
 pub use me::{Feature, Me, RequestLimits, UsableRecipe};
+pub use objects::{
+    EventBucket, EventObject, EventSubject, ObjectAnswer, ObjectAnswers, ObjectEvent, ObjectEvents,
+};
 pub use problem::Problem;
 pub use server::{
     ActorChecks, CheckStatistics, DayChecks, Health, History, Imported, Index, LibraryChecks,

@@ -19,7 +19,7 @@ use lapidary_store::{BookId, Library, Rights, Validity};
 pub struct SourceDefinition {
     /// What it is.
     pub kind: SourceKind,
-    /// A URL; for a folder or a list, also a path on the server, which needs an admin key.
+    /// A URL; for a folder, a list or an ONIX feed, also a path on the server, which needs an admin key.
     pub url: String,
     /// The library that its books belong to.
     #[schema(value_type = String)]
@@ -56,8 +56,8 @@ pub struct SourceDefinition {
     pub new_books_per_run: Option<u64>,
     /// The set of an OAI repository.
     pub oai_set: Option<String>,
-    /// Where the credentials are: `env:NAME` for a variable of the server whose name starts with `LAPIDARY_SOURCE_`. Needs an
-    /// admin key.
+    /// Where the credentials are: `env:NAME` for a variable of the server whose name starts with `LAPIDARY_SOURCE_`. It has
+    /// `USER:PASSWORD`, a token, or `ID:SECRET` of an access key for a bucket. Needs an admin key.
     pub credentials: Option<String>,
     /// The highest rate of requests to a host, such as `30/min`. More than `1/s` needs an admin key.
     #[schema(value_type = Option<String>)]

@@ -585,6 +585,7 @@ c_new_source = New source
 c_kind = Kind
 c_kind_folder = folder on the server
 c_kind_list = list of addresses
+c_kind_s3 = bucket of S3
 c_kind_sitemap = sitemap
 c_kind_feed = feed (RSS, Atom)
 c_kind_opds = OPDS catalogue

@@ -558,6 +558,7 @@ c_new_source = Новый источник
 c_kind = Вид
 c_kind_folder = папка на сервере
 c_kind_list = список адресов
+c_kind_s3 = хранилище S3
 c_kind_sitemap = карта сайта
 c_kind_feed = лента (RSS, Atom)
 c_kind_opds = каталог OPDS
