@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
+use crate::common::client::Client;
 use crate::common::{Folder, Server, command, key, prose, run};
 
 /// A response: status, lower-cased headers and body.
@@ -127,6 +128,12 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
             "/v1/libraries/theirs/table",
             Value::Null,
             [401, 403, 403, 403, 415],
+        ),
+        (
+            "GET",
+            "/v1/libraries/mine/exports/one",
+            Value::Null,
+            [401, 403, 403, 403, 200],
         ),
         (
             "GET",
@@ -595,6 +602,91 @@ fn permissions_add_up() {
     }
 }
 
+/// Such a key reads the books of its libraries and changes none. Texts and folds are not for it, unless it may read texts, and
+/// gems of secret recipes are for nobody.
+#[test]
+fn a_key_that_follows_reads_books_and_writes_none() {
+    const EXPORT: &str = "/v1/libraries/mine/exports/one";
+    let folder = Folder::new();
+    let data = folder.data();
+    let follow = key(&data, "--permission follow --library mine partner");
+    let texts = key(
+        &data,
+        "--permission follow --permission read_texts --library mine friend",
+    );
+    let admin = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let text = prose(1, 3000);
+    let book = json!({ "rights": "protected", "title": "A", "text": text, "keep_text": true });
+    for (path, book) in [(MINE, &book), (THEIRS, &book)] {
+        assert_eq!(with_key(&server, &admin, "PUT", path, book).status, 201);
+    }
+    let read = |secret: &str, path: &str| with_key(&server, secret, "GET", path, &Value::Null);
+    let exported = |secret: &str| {
+        let answer = read(secret, EXPORT);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.body
+    };
+
+    let gems_only = exported(&follow);
+    let with_text = exported(&texts);
+    assert_eq!(gems_only["book"]["title"], "A");
+    assert!(gems_only.get("text").is_none() && gems_only.get("folds").is_none());
+    assert_eq!(with_text["text"], text.as_str());
+    assert_eq!(with_text["gems"], gems_only["gems"]);
+    let administrator = Client::new(&server, &admin);
+    let (_, whole) = administrator.call("GET", "/v1/export", "application/json", String::new());
+    let line = whole.lines().find(|line| line.contains("\"mine\""));
+    let line: Value = serde_json::from_str(line.expect("its line")).expect("a book");
+    let origin = with_text["book"]["identifiers"][0]
+        .as_str()
+        .expect("an identifier");
+    assert!(
+        origin.starts_with("lapidary:") && origin.ends_with("/mine/one"),
+        "{origin}"
+    );
+    let mut with_text = with_text.clone();
+    with_text["book"]
+        .as_object_mut()
+        .expect("a record")
+        .remove("identifiers");
+    assert_eq!(line, with_text, "as in the whole export");
+
+    // Notes are for the library itself.
+    let note = json!({ "note": "complaint 17" });
+    let noted = with_key(&server, &admin, "PATCH", MINE, &note);
+    assert_eq!(noted.status, 200, "{}", noted.body);
+    for path in [MINE, "/v1/libraries/mine/books", EXPORT] {
+        let answer = read(&follow, path);
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(!answer.body.to_string().contains("complaint"), "{path}");
+    }
+    let own = read(&admin, MINE).body.to_string();
+    assert!(own.contains("complaint"), "{own}");
+    for path in [
+        THEIRS,
+        "/v1/libraries/theirs/books",
+        "/v1/libraries/theirs/exports/one",
+    ] {
+        assert_eq!(read(&follow, path).code(), "not_your_library", "{path}");
+    }
+    for (method, body) in [
+        ("PUT", book),
+        ("PATCH", json!({ "disabled": true })),
+        ("DELETE", Value::Null),
+    ] {
+        let answer = with_key(&server, &follow, method, MINE, &body);
+        assert_eq!(answer.code(), "not_allowed", "{method}");
+    }
+    assert_eq!(
+        read(&follow, "/v1/libraries/mine/texts/one").code(),
+        "not_allowed"
+    );
+    let missing = read(&follow, "/v1/libraries/mine/exports/none");
+    assert_eq!(missing.code(), "no_such_book");
+    assert_eq!(server.stop(), Some(0));
+}
+
 #[test]
 fn wrong_keys_open_nothing() {
     let folder = Folder::new();
@@ -751,6 +843,7 @@ fn a_key_is_told_what_it_permits() {
         "check",
         "ingest",
         "read_texts",
+        "follow",
         "review",
         "ban",
         "administer",

@@ -59,7 +59,7 @@ struct NewKeyArguments {
     /// What else the key permits. Can be given several times
     #[arg(long = "permission", value_name = "PERMISSION", value_parser = permission())]
     permissions: Vec<Permission>,
-    /// A library for which the key can ingest, read texts or review. Can be given several times
+    /// A library for which the key can ingest, read texts, follow or review. Can be given several times
     #[arg(long = "library", value_name = "LIBRARY")]
     libraries: Vec<Library>,
     /// For a key that can ingest: the books of its libraries decide for everybody

@@ -424,6 +424,7 @@ pub(super) fn permission(language: Language, permission: Permission) -> String {
         Permission::Check => language.c_permission_check(),
         Permission::Ingest => language.c_permission_ingest(),
         Permission::ReadTexts => language.c_permission_read_texts(),
+        Permission::Follow => language.c_permission_follow(),
         Permission::Review => language.c_permission_review(),
         Permission::Ban => language.c_permission_ban(),
         Permission::Administer => language.c_permission_administer(),

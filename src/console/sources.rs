@@ -374,6 +374,7 @@ fn advice(language: Language, reason: Reason) -> String {
         Reason::Format => language.c_fix_format(),
         Reason::NoFile => language.c_fix_no_file(),
         Reason::Link => language.c_fix_link(),
+        Reason::Own => language.c_fix_own(),
     }
 }
 
@@ -387,6 +388,7 @@ fn kind(language: Language, kind: SourceKind) -> String {
         SourceKind::Opds => language.c_kind_opds(),
         SourceKind::Oai => language.c_kind_oai(),
         SourceKind::Site => language.c_kind_site(),
+        SourceKind::Lapidary => language.c_kind_lapidary(),
         SourceKind::Onix => language.c_kind_onix(),
     }
 }

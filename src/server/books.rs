@@ -119,7 +119,7 @@ async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRespo
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
     work(&state, move |catalogue| {
-        let record = catalogue
+        let mut record = catalogue
             .books()
             .get(&key)?
             .ok_or_else(|| no_such_book(&key))?;
@@ -127,7 +127,11 @@ async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRespo
             return Ok(Answer::not_modified().of_version(record.tag()));
         }
         condition.holds(&key, Some(&record))?;
-        shown(record)
+        let tag = record.tag();
+        if !catalogue.sees_notes()? {
+            record.standing.note = None;
+        }
+        in_version(record, tag)
     })
     .await
 }
@@ -167,6 +171,10 @@ async fn delete(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRe
 /// A record, with the tag of its version.
 fn shown(record: lapidary_store::Record) -> Result<Answer, Problem> {
     let tag = record.tag();
+    in_version(record, tag)
+}
+
+fn in_version(record: lapidary_store::Record, tag: String) -> Result<Answer, Problem> {
     Ok(Answer::ok(&Record::from(record))?.of_version(tag))
 }
 

@@ -1,4 +1,4 @@
-//! Exports the whole catalogue as one response.
+//! Exports the whole catalogue as one response, or one book.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -14,18 +14,25 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use utoipa::openapi::path::HttpMethod::Get;
 
 use super::ServerState;
-use super::access::Guest;
-use super::access::Needs::Admin;
+use super::access::Needs::{Admin, Follow};
+use super::access::{Guest, Visible};
 use super::body::{PATIENCE, Pace};
-use super::calls::{Call, lines};
+use super::calls::{Call, json, lines};
 use super::outgoing::PIECE;
+use super::parameters;
 use super::problem::{Problem, overloaded};
+use super::work::{Answer, work};
 use lapidary_catalogue::Catalogue;
-use lapidary_catalogue::api::ExportLine;
+use lapidary_catalogue::api::{ExportBook, ExportLine};
+use lapidary_operations::books::no_such_book;
 use lapidary_store::UNWATCHED;
 
 /// How many pieces can wait for a slow client.
 const WAITING: usize = 4;
+/// The memory for a gem of a book: read, prepared and written.
+const BYTES_PER_GEM: usize = 160;
+/// How many copies of a book's text exist while it is exported: read and written, and its folds twice.
+const COPIES: usize = 4;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -36,7 +43,35 @@ pub(super) fn calls() -> Vec<Call> {
                  30 seconds, or reads slower than 8 KiB per second.",
             )
             .answers(200, "NDJSON in the format of docs/reference/export.md", [lines::<ExportLine>()]),
+        Call::new(Get, "/v1/libraries/{library}/exports/{id:.*}", Follow, export_book)
+            .named("export_book", "Export a book")
+            .about(
+                "Gems of recipes with a secret are left out. Its kept text and folds are there only for keys that also have \
+                 `read_texts`.",
+            )
+            .answers(200, "The book, as in an export", [json::<ExportBook>()]),
     ]
+}
+
+async fn export_book(
+    request: HttpRequest,
+    state: Data<ServerState>,
+) -> Result<HttpResponse, Problem> {
+    let key = parameters::book(&request)?;
+    let with_text = Visible::to(&request).is_none_or(|readable| readable.contains(&key.library));
+    let mut room = state.memory.room();
+    work(&state, move |catalogue| {
+        let record = catalogue
+            .books()
+            .get(&key)?
+            .ok_or_else(|| no_such_book(&key))?;
+        let gems: usize = record.gems.values().map(|&count| count as usize).sum();
+        room.grow(gems.saturating_mul(BYTES_PER_GEM))?;
+        room.grow(COPIES.saturating_mul(record.bytes as usize))?;
+        let book = catalogue.transfer().book(&key, with_text)?;
+        Answer::ok(&book.ok_or_else(|| no_such_book(&key))?)
+    })
+    .await
 }
 
 async fn export(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {

@@ -36,6 +36,7 @@ sources! {
     "docs/guides/administrator.md",
     "docs/guides/clamav.md",
     "docs/guides/console.md",
+    "docs/guides/exchange.md",
     "docs/guides/methods.md",
     "docs/guides/monitor.md",
     "docs/guides/partner.md",

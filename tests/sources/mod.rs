@@ -3,6 +3,7 @@
 mod books;
 mod buckets;
 mod cluster;
+mod exchange;
 mod fetched;
 mod hostile;
 mod kills;

@@ -201,7 +201,7 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
     }
 
     /// Reads all of a book in one state, even if it is being changed.
-    fn complete_one(&self, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
+    pub(super) fn complete_one(&self, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
         let mut tries = 0;
         loop {
             let snapshot = self.0.store.snapshot();

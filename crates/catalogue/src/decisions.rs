@@ -858,7 +858,7 @@ fn digest_of_catalogue(
 }
 
 /// The id of the catalogue, which it gets if it has none.
-fn catalogue_id(editor: &Editor<'_>) -> Result<Uuid, CatalogueError> {
+pub(super) fn catalogue_id(editor: &Editor<'_>) -> Result<Uuid, CatalogueError> {
     if let Some(id) = known_id(editor)? {
         return Ok(id);
     }

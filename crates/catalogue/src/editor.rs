@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::permission::Permission;
 use super::sharing::{SETTINGS, Turn};
 use super::{
     AllowLists, Audit, Batches, Books, Catalogue, CatalogueError, CatalogueRecipes, CheckHistory,
@@ -90,6 +91,18 @@ impl Editor<'_> {
             Actor::Key(name) => Some(name),
             Actor::Local | Actor::Anonymous => None,
         }
+    }
+
+    /// Whether they see what a library noted about its books. Keys that only follow it do not.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn sees_notes(&self) -> Result<bool, CatalogueError> {
+        let Some(name) = self.key() else {
+            return Ok(true);
+        };
+        let key = self.keys().named(name)?;
+        Ok(key.is_some_and(|key| key.permits(Permission::Ingest)))
     }
 
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic

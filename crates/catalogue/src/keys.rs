@@ -369,7 +369,14 @@ impl NewKey {
         let is_admin = permits(Permission::Administer);
         let is_ingest = permits(Permission::Ingest) && !is_admin;
         let is_of_libraries = is_ingest
-            || !is_admin && (permits(Permission::ReadTexts) || permits(Permission::Review));
+            || !is_admin
+                && [
+                    Permission::ReadTexts,
+                    Permission::Follow,
+                    Permission::Review,
+                ]
+                .into_iter()
+                .any(permits);
         if !is_key_name(&self.name) {
             Some("a key's name must have 1 to 100 bytes and no control characters")
         } else if self.name.starts_with(PERSON) {
@@ -378,7 +385,7 @@ impl NewKey {
             Some("a key must have a role or permissions")
         } else if is_of_libraries == self.libraries.is_empty() {
             Some(
-                "a key that can ingest, read texts or review must name its libraries, and other keys must not",
+                "a key that can ingest, read texts, follow or review must name its libraries, and other keys must not",
             )
         } else if self.quota.is_some_and(|quota| quota.per != Unit::Day) {
             Some("a quota is per day, such as 100000/day; for shorter times, set a rate")
@@ -825,6 +832,7 @@ mod tests {
             of(&[Permission::Check], &["l"]),
             of(&[Permission::Review], &[]),
             of(&[Permission::ReadTexts], &[]),
+            of(&[Permission::Follow], &[]),
             of(&[Permission::Ban], &["l"]),
             of(&[Permission::Administer, Permission::Ban], &[]),
             of(&[Permission::Administer, Permission::Ingest], &["l"]),

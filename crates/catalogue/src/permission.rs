@@ -18,6 +18,8 @@ words! {
         Ingest = "ingest",
         /// Read the kept texts of the key's libraries.
         ReadTexts = "read_texts",
+        /// Read the books of the key's libraries, with their gems of public recipes.
+        Follow = "follow",
         /// Decide about filed checks that matched books of the key's libraries.
         Review = "review",
         /// Add, change and remove books that are `forbidden`. It needs `ingest`.
@@ -32,7 +34,7 @@ impl FromStr for Permission {
 
     fn from_str(word: &str) -> Result<Self, &'static str> {
         Self::named(word)
-            .ok_or("a permission is check, ingest, read_texts, review, ban or administer")
+            .ok_or("a permission is check, ingest, read_texts, follow, review, ban or administer")
     }
 }
 

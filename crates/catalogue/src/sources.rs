@@ -26,13 +26,15 @@ pub enum SourceKind {
     Site,
     /// A file with addresses, as NDJSON or CSV.
     List,
+    /// A library of another Lapidary server.
+    Lapidary,
     /// An ONIX feed, or a folder of such feeds. It brings no books: it changes those that there are.
     Onix,
 }
 
 impl SourceKind {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Folder,
         Self::S3,
         Self::List,
@@ -41,6 +43,7 @@ impl SourceKind {
         Self::Opds,
         Self::Oai,
         Self::Site,
+        Self::Lapidary,
         Self::Onix,
     ];
 
@@ -56,6 +59,7 @@ impl SourceKind {
             Self::Feed => "feed",
             Self::Site => "site",
             Self::List => "list",
+            Self::Lapidary => "lapidary",
             Self::Onix => "onix",
         }
     }
@@ -160,6 +164,8 @@ words! {
         NoFile = "no_file",
         /// It is a link, or something else than a file, in a folder.
         Link = "link",
+        /// It is a book of this catalogue, which the other server has from here.
+        Own = "own",
     }
 }
 
@@ -167,7 +173,7 @@ impl Reason {
     /// Whether it is about something that the source lists and that is not tried: no fault, and so counted apart.
     #[must_use]
     pub fn is_skipped(self) -> bool {
-        matches!(self, Self::Format | Self::NoFile | Self::Link)
+        matches!(self, Self::Format | Self::NoFile | Self::Link | Self::Own)
     }
 }
 

@@ -16,13 +16,17 @@ use serde::{Deserialize, Serialize};
 use super::add::{StoredBook, recut_of};
 use super::books::{Listed, of_little_text};
 use super::copy::{complete, total_books};
-use super::{Catalogue, CatalogueError, Editor};
+use super::decisions::catalogue_id;
+use super::{BookGems, Catalogue, CatalogueError, Content, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, Imported};
 use crate::parse;
 use lapidary_common::count::count;
+use lapidary_common::description::Description;
 use lapidary_store::change::last_of_each_key;
 use lapidary_store::recipes::RecipeState;
-use lapidary_store::{Actor, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
+use lapidary_store::{
+    Actor, BookKey, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch,
+};
 
 /// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
@@ -35,6 +39,9 @@ const BATCH_BYTES: usize = 4 << 20;
 const STEP: u64 = 256 << 10;
 /// Maximum length of a line: a book of hundreds of megabytes.
 const LINE: u64 = 2 << 30;
+
+/// What the identifier of a book begins with that says where it comes from: `lapidary:CATALOGUE/LIBRARY/ID`.
+const ORIGIN: &str = "lapidary:";
 
 /// Receives the current memory use of an import in bytes. Returns `false` to refuse it.
 pub type Account<'a> = &'a dyn Fn(usize) -> bool;
@@ -228,6 +235,72 @@ impl Transfer<Editor<'_>> {
                 self.0.store.put(&self.0.actor, some)?;
             }
         }
+    }
+
+    /// A book for another server, as an export has it, but without its note, and without its text and folds unless `with_text`. An
+    /// identifier says where it comes from. `None` if there is no such book.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn book(
+        &self,
+        key: &BookKey,
+        with_text: bool,
+    ) -> Result<Option<ExportBook>, CatalogueError> {
+        let Some(mut book) = self.0.books().complete_one(key)? else {
+            return Ok(None);
+        };
+        if !with_text {
+            book.folds.clear();
+            book.text = None;
+        }
+        book.record.standing.note = None;
+        let identifiers = &mut book.record.description.identifiers;
+        if !identifiers.iter().any(|one| one.starts_with(ORIGIN)) {
+            let BookKey { library, id } = key;
+            identifiers.push(format!("{}{library}/{id}", self.own_origin()?));
+        }
+        let mut recipes = self.0.store.snapshot().recipes();
+        recipes.retain(|recipe| recipe.secret().is_none());
+        Ok(Some(line(&recipes, book)))
+    }
+
+    /// Whether a book that another server describes comes from this catalogue.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn is_from_here(&self, description: &Description) -> Result<bool, CatalogueError> {
+        let own = self.own_origin()?;
+        let identifiers = &description.identifiers;
+        Ok(identifiers.iter().any(|one| one.starts_with(&own)))
+    }
+
+    /// The content of a book that another server sent: its text, or else its gems of the first public recipe of this catalogue that
+    /// it has any of.
+    #[must_use]
+    pub fn content(&self, sent: ExportBook) -> Option<Content> {
+        if let Some(text) = sent.text {
+            let clean = sent.book.clean;
+            return Some(Content::Text { text, clean });
+        }
+        let mut gems = sent.gems;
+        let known = self.0.recipes().all().into_iter();
+        let (recipe, gems) = known
+            .filter(|recipe| recipe.secret().is_none() && !recipe.is_signature())
+            .filter_map(|recipe| Some((recipe.name().clone(), gems.remove(recipe.name())?)))
+            .find(|(_, gems)| !gems.is_empty())?;
+        let gems = gems.into_iter().map(|gem| match gem {
+            ExportGem::Placed(gem, ..) | ExportGem::Placeless([gem]) => gem,
+        });
+        Some(Content::Gems(BookGems {
+            recipe: Some(recipe),
+            gems: gems.collect(),
+        }))
+    }
+
+    /// What the identifiers of books that come from this catalogue begin with.
+    fn own_origin(&self) -> Result<String, CatalogueError> {
+        Ok(format!("{ORIGIN}{}/", catalogue_id(&self.0)?))
     }
 
     /// Adds the gems of secret recipes, which no export has, from the folds or texts of the books, or from the catalogue if it

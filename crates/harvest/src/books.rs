@@ -104,7 +104,7 @@ pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
 pub(super) struct BookChanges<'h, 'c>(pub(super) &'h mut Harvest<'c>);
 
 impl BookChanges<'_, '_> {
-    /// Reads files on all processors and adds their books together. Feeds change books instead.
+    /// Reads files on all processors and adds their books together. Feeds change books instead, and other servers send no files.
     pub(super) fn add(
         &mut self,
         books: Vec<FetchedBook>,
@@ -114,6 +114,9 @@ impl BookChanges<'_, '_> {
             return books
                 .into_iter()
                 .try_for_each(|feed| self.follow(feed, rows));
+        }
+        if self.0.source.kind == SourceKind::Lapidary {
+            return self.add_exchanged(books, rows);
         }
         let (limits, readers, mut books) = (
             self.0.limits,
@@ -194,7 +197,7 @@ impl BookChanges<'_, '_> {
     }
 
     /// Adds books together, and writes down what became of those of each file.
-    fn add_entries(
+    pub(super) fn add_entries(
         &mut self,
         entries: Vec<NewEntry>,
         ids_of_files: Vec<(FetchedBook, Vec<Result<BookId, Refused>>)>,
@@ -372,6 +375,15 @@ impl BookChanges<'_, '_> {
         }));
     }
 
+    /// What refuses books, if anything does. A refusal names no books of other libraries.
+    pub(super) fn gate(&self) -> Option<Gate> {
+        let visible = Some([self.0.source.library.clone()].into());
+        self.0.source.gated.then(|| Gate {
+            visible,
+            ..Gate::default()
+        })
+    }
+
     /// The book to add for a file, or for a part of an archive.
     fn entry(
         &self,
@@ -401,12 +413,7 @@ impl BookChanges<'_, '_> {
             library: self.0.source.library.clone(),
             id,
         };
-        // A refusal names no books of other libraries.
-        let visible = Some([self.0.source.library.clone()].into());
-        let gate = self.0.source.gated.then(|| Gate {
-            visible,
-            ..Gate::default()
-        });
+        let gate = self.gate();
         let (validity, fetched) = (self.0.source.validity.clone(), Some(Timestamp::now()));
         let (content, hidden) = (Content::text(read.text), read.hidden);
         Ok(NewEntry {
@@ -550,7 +557,7 @@ pub(super) fn file(found: &mut Download) -> File {
 }
 
 /// The id of a book: as the source says, else its address, else a digest of the address.
-fn id_of(entry: &Entry) -> Result<BookId, HarvestError> {
+pub(super) fn id_of(entry: &Entry) -> Result<BookId, HarvestError> {
     let said = entry.id.as_deref().and_then(|id| id.parse().ok());
     let id = said.or_else(|| entry.address.parse().ok());
     Ok(id.map_or_else(

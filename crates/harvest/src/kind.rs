@@ -7,7 +7,7 @@ use url::Url;
 
 use super::s3::listing;
 use super::{
-    Entry, Reason, Source, SourceKind, feed, folder, list, oai, onix, opds, site, sitemap,
+    Entry, Reason, Source, SourceKind, exchange, feed, folder, list, oai, onix, opds, site, sitemap,
 };
 use lapidary_extract::rank;
 
@@ -124,7 +124,7 @@ impl ReadsPages for SourceKind {
     fn lists_all(self) -> bool {
         matches!(
             self,
-            Self::Folder | Self::S3 | Self::Opds | Self::Sitemap | Self::List
+            Self::Folder | Self::S3 | Self::Opds | Self::Sitemap | Self::List | Self::Lapidary
         )
     }
 
@@ -133,6 +133,7 @@ impl ReadsPages for SourceKind {
             Self::Oai => oai::begin(source, since),
             Self::Onix => Ok(onix::begin(source)),
             Self::S3 => listing::begin(source),
+            Self::Lapidary => exchange::begin(source),
             Self::Site => Ok(Entry {
                 book: source.takes(&source.address),
                 ..Entry::page(&source.address)
@@ -145,6 +146,7 @@ impl ReadsPages for SourceKind {
         match self {
             Self::Folder => folder::entries(page),
             Self::S3 => listing::entries(page),
+            Self::Lapidary => exchange::entries(page),
             Self::List => list::entries(page),
             Self::Sitemap => sitemap::entries(page),
             Self::Feed => feed::entries(page),

@@ -23,6 +23,7 @@
 
 mod asked;
 mod books;
+mod exchange;
 mod feed;
 mod fetch;
 mod folder;

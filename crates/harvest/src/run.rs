@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::books::{BookChanges, FetchedBook, digest};
+use super::exchange::BOOK_BYTES;
 use super::fetch::fetch;
 use super::frontier::{
     Frontier, HarvestState, KnownAddress, QueueRow, QueuedEntry, RunRecord, Seen,
@@ -17,7 +18,7 @@ use super::plan::{drop_planned, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{NumberWalk, is_guess};
 use super::web::{Download, Fetched, Validators, Web};
-use super::{Entry, HarvestError, Quotas, Reason, Source, Tally};
+use super::{Entry, HarvestError, Quotas, Reason, Source, SourceKind, Tally};
 use lapidary_catalogue::Editor;
 use lapidary_catalogue::metrics::METRICS;
 use lapidary_common::random::Random;
@@ -504,11 +505,12 @@ impl<'c> Harvest<'c> {
             etag: known.etag.clone(),
             modified: known.modified.clone(),
         });
-        let most = if entry.page {
-            PAGE_BYTES.min(self.limits.input)
-        } else {
-            self.limits.input
+        let most = match self.source.kind {
+            _ if entry.page => PAGE_BYTES,
+            SourceKind::Lapidary => BOOK_BYTES,
+            _ => u64::MAX,
         };
+        let most = most.min(self.limits.input);
         let fetched = fetch(&self.web, &self.source, entry, &conditions, most);
         if !matches!(fetched, Fetched::Failed(..)) {
             self.failures = 0;

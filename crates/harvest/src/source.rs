@@ -18,7 +18,7 @@ use url::Url;
 use super::kind::Page;
 use super::run::PAGE_BYTES;
 use super::s3::listing::Prefix;
-use super::{HarvestError, OnMissing, SourceKind};
+use super::{HarvestError, OnMissing, SourceKind, exchange};
 use lapidary_catalogue::api::{SourceDefinition, Unless};
 use lapidary_catalogue::permission::Rate;
 use lapidary_catalogue::{CatalogueError, Editor};
@@ -294,10 +294,11 @@ impl Source {
                 "{address:?} is neither a path nor an address of the web"
             ));
         }
-        if self.kind == SourceKind::S3 {
-            return Prefix::of(self).err();
+        match self.kind {
+            SourceKind::S3 => Prefix::of(self).err(),
+            SourceKind::Lapidary => exchange::library(self).err(),
+            _ => None,
         }
-        None
     }
 
     fn fault_of_words(&self) -> Option<String> {

@@ -14,13 +14,16 @@ impl Operation for ShowBook {
     type Path = BookKey;
     type Input = ();
     type Answer = Record;
-    const ENDPOINT: Endpoint =
-        Endpoint::get("/v1/libraries/{library}/books/{id:.*}", Needs::Ingest)
-            .named("book", "Show a book")
-            .answers(&[(200, "The book's record")]);
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/books/{id:.*}", Needs::Read)
+        .named("book", "Show a book")
+        .answers(&[(200, "The book's record")]);
 
     fn run(session: &Session<'_>, key: BookKey, (): ()) -> Result<Record, OperationError> {
-        there(session.books().get(&key)?, &key).map(Into::into)
+        let mut record = there(session.books().get(&key)?, &key)?;
+        if !session.sees_notes()? {
+            record.standing.note = None;
+        }
+        Ok(record.into())
     }
 }
 

@@ -18,6 +18,10 @@ pub enum Needs {
     Decisions,
     /// A key that can read the kept texts of the library in the path.
     Texts,
+    /// A key that can follow the library in the path.
+    Follow,
+    /// A key that can ingest into the library in the path, or follow it.
+    Read,
     /// A key that can ingest into the library in the path.
     Ingest,
     /// A key that can ingest. The call shows only what its libraries have.
@@ -36,6 +40,8 @@ impl Needs {
             Self::Check | Self::CheckUnlessOpen => Some(&[Permission::Check]),
             Self::Decisions => Some(&[Permission::Check, Permission::Review]),
             Self::Texts => Some(&[Permission::ReadTexts]),
+            Self::Follow => Some(&[Permission::Follow]),
+            Self::Read => Some(&[Permission::Ingest, Permission::Follow]),
             Self::Ingest | Self::AnyIngest => Some(&[Permission::Ingest]),
             Self::Admin => Some(&[Permission::Administer]),
         }
@@ -44,7 +50,7 @@ impl Needs {
     /// Whether the library in the path must be one of the key.
     #[must_use]
     pub fn library_of_path(self) -> bool {
-        matches!(self, Self::Texts | Self::Ingest)
+        matches!(self, Self::Texts | Self::Follow | Self::Read | Self::Ingest)
     }
 }
 

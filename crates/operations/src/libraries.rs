@@ -36,7 +36,7 @@ impl Operation for ListBooks {
     type Path = Library;
     type Input = PageQuery;
     type Answer = Page;
-    const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/books", Needs::Ingest)
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/libraries/{library}/books", Needs::Read)
         .named("books", "List the books of a library, one page at a time")
         .answers(&[(200, "A page of books, ordered by id")]);
 
@@ -46,9 +46,14 @@ impl Operation for ListBooks {
         query: PageQuery,
     ) -> Result<Page, OperationError> {
         let cursor = query.place::<BookId>()?;
-        Ok(session
-            .books()
-            .page(&library, cursor.as_ref(), query.limit()?)?)
+        let books = session.books();
+        let mut page = books.page(&library, cursor.as_ref(), query.limit()?)?;
+        if !session.sees_notes()? {
+            for book in &mut page.books {
+                book.standing.note = None;
+            }
+        }
+        Ok(page)
     }
 }
 

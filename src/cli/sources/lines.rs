@@ -94,6 +94,7 @@ pub(super) fn not_taken(run: &SourceRun) -> Vec<String> {
         let what = match reason {
             Reason::Format => "in no format that can be read",
             Reason::NoFile => "without a file that can be fetched",
+            Reason::Own => "that come from this catalogue",
             _ => "links, and what is no file",
         };
         format!("skipped {count} {what}: `lapidary sources errors` lists them")

@@ -128,7 +128,8 @@ struct SourceArguments {
     #[arg(long)]
     rights: Rights,
     /// What it is: a folder of files, a bucket of S3, an OPDS catalogue, an OAI-PMH repository, a sitemap, a feed (RSS, Atom, JSON),
-    /// a site followed from a page on, a list of addresses as JSON Lines or CSV, or an ONIX feed
+    /// a site followed from a page on, a list of addresses as JSON Lines or CSV, a library of
+    /// another Lapidary server, or an ONIX feed
     #[arg(long, value_parser = PossibleValuesParser::new(SourceKind::ALL.map(SourceKind::as_str)).try_map(|kind| kind.parse::<SourceKind>()))]
     kind: SourceKind,
     /// Take only books whose addresses contain this. Can be given several times

@@ -278,7 +278,7 @@ impl Guest {
     }
 }
 
-/// The libraries that a request can see, or for a check, whose kept texts it can read; `None` for all.
+/// The libraries that a request can see, or for a check or an exported book, whose kept texts it can read; `None` for all.
 #[derive(Clone)]
 pub(super) struct Visible(Option<BTreeSet<Library>>);
 
@@ -316,7 +316,7 @@ fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
     let mut told = request.extensions_mut();
     told.insert(Guest::Key(key.id.clone()));
     let seen = match needs {
-        Needs::Check | Needs::Decisions => Permission::ReadTexts,
+        Needs::Check | Needs::Decisions | Needs::Follow => Permission::ReadTexts,
         _ => Permission::Ingest,
     };
     told.insert(Visible(key.libraries_for(seen)));
@@ -527,7 +527,7 @@ fn header(name: &'static str, value: impl std::fmt::Display) -> Option<(HeaderNa
 fn lane_of(needs: Needs, method: &Method) -> Lane {
     match needs {
         Needs::Admin => Lane::Administration,
-        Needs::Texts => Lane::Heavy,
+        Needs::Texts | Needs::Follow => Lane::Heavy,
         Needs::Ingest | Needs::AnyIngest if *method != Method::GET && *method != Method::HEAD => {
             Lane::Changes
         }

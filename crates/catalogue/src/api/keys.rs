@@ -25,7 +25,7 @@ pub struct NewKey {
     /// What it permits beside its role.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<Permission>,
-    /// The libraries for which it can ingest, read texts or review. It must have some if it permits one of these.
+    /// The libraries for which it can ingest, read texts, follow or review. It must have some if it permits one of these.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub libraries: BTreeSet<Library>,
     /// For a key that can ingest, where it is required: whether its libraries are trusted. The books of a library that is not
@@ -89,7 +89,7 @@ pub struct Key {
     /// What it permits beside its role.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub permissions: BTreeSet<Permission>,
-    /// The libraries for which it can ingest, read texts or review.
+    /// The libraries for which it can ingest, read texts, follow or review.
     pub libraries: BTreeSet<Library>,
     /// For a key that can ingest: the gate that each book must pass which it adds or replaces, whatever its requests ask for.
     /// Exceptions (`except`) do not count.

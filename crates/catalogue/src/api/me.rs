@@ -21,7 +21,7 @@ pub struct Me {
     pub role: Option<Role>,
     /// All that it permits.
     pub permissions: BTreeSet<Permission>,
-    /// The libraries for which it can ingest, read texts or review.
+    /// The libraries for which it can ingest, read texts, follow or review.
     pub libraries: BTreeSet<Library>,
     /// For a key that can ingest: the gate that each book must pass which it adds or replaces.
     pub must_gate: Option<Unless>,
