@@ -25,6 +25,7 @@ use super::terminal::{out, tell};
 /// Adds all books to an index in a temporary folder, then checks disguised copies of them, whole and in pieces. Prints tables
 /// of the results. The same seed gives the same copies.
 #[derive(Args)]
+#[command(after_long_help = attacks())]
 pub(super) struct EvaluateArgs {
     /// A folder of books. The first folder level below it is the language. Files ending in .tsv, .csv, .md or .json are
     /// skipped
@@ -72,6 +73,29 @@ pub(super) struct EvaluateArgs {
     /// the results so far are written before each length
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+}
+
+/// What `--attacks` can name.
+fn attacks() -> String {
+    let lines = ATTACKS.iter().map(|attack| {
+        let strengths = attack
+            .strengths
+            .iter()
+            .map(|share| (share * 100.0).to_string());
+        let strengths: Vec<String> = strengths.collect();
+        let of = match strengths.join(", ") {
+            none if none.is_empty() => none,
+            shares => format!(" ({shares} %)"),
+        };
+        let condition = if attack.by_name {
+            "; only if named"
+        } else {
+            ""
+        };
+        format!("- `{}`: {}{of}{condition}", attack.name, attack.what)
+    });
+    let lines: Vec<String> = lines.collect();
+    format!("Attacks:\n\n{}", lines.join("\n"))
 }
 
 impl EvaluateArgs {

@@ -208,6 +208,9 @@ fn add_command(page: &mut String, heading: &str, of: &str, command: &Command) ->
             cell(&about)
         )?;
     }
+    if let Some(more) = command.get_after_long_help() {
+        write!(page, "\n{}\n", paragraphs(Some(more)))?;
+    }
     for inner in visible(command) {
         add_command(page, "###", &format!("{name} "), inner)?;
     }
