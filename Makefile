@@ -1,10 +1,13 @@
 # Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test reference lint guides site gems wasm python console-gems build bench bench-index
+.PHONY: demo help test reference lint guides site gems wasm python console-gems build bench bench-index
 
 demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
+
+help: ## List all targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' Makefile
 
 test: ## Run all tests
 	$(BUILD) test --release --locked
