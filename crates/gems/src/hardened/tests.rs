@@ -419,10 +419,10 @@ fn plainly(text: &str, density: Density) -> Vec<PlacedGem> {
             .rev()
             .find(|start| weight(&symbols[*start..end]) >= 15)
         {
-            let mut last = None;
-            Grams::new(&PUBLIC).take(&symbols[start..end], |grams| last = grams.last().copied());
-            // Signs weigh more than sounds, so a gram may already end before the last symbol.
-            grams.push(last.filter(|gram: &Gram| gram.last == symbols[end - 1].end()));
+            let (mut of_part, mut last) = (Grams::new(&PUBLIC), None);
+            of_part.take(&symbols[start..end], |grams| last = grams.last().copied());
+            // Signs weigh more than sounds, so a gram may already end before the last symbol, even at the same letter.
+            grams.push(last.filter(|gram: &Gram| gram.number + 1 == of_part.count()));
         }
     }
     let gem = |gram: Gram| {
