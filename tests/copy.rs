@@ -93,12 +93,18 @@ fn a_catalogue_moves_to_a_cluster_and_back_while_it_is_served() {
     );
     assert_eq!(export(&format!("--store {store}"), &folder), before);
     // The source goes on, and the copy catches up.
-    for line in [
-        "books remove --library lib 6",
-        "books enable --library lib 3",
-    ] {
-        let mut change = command(&format!("{line} --server {}", server.url), NONE);
-        Run::from(change.env("LAPIDARY_KEY", &secret).output().unwrap()).expect(0);
+    let through_it = |line: &str| {
+        let mut command = command(&format!("{line} --server {}", server.url), NONE);
+        Run::from(command.env("LAPIDARY_KEY", &secret).output().unwrap()).expect(0)
+    };
+    through_it("books remove --library lib 6");
+    through_it("books enable --library lib 3");
+    // Webhooks of a copy begin anew.
+    while !through_it("webhooks list")
+        .out
+        .contains("\t0 changes behind")
+    {
+        sleep(Duration::from_millis(100));
     }
     let copied = copy(&shown(&data), &store).expect(0);
     assert!(
