@@ -12,7 +12,7 @@ use super::failure::PageFailure;
 use super::first::where_to;
 use super::layout::{Here, HtmlPage, button_to, more, rights, see_other, size, table, terms, time};
 use super::visitor::{Visitor, Who, path, with};
-use lapidary_catalogue::api::{FoundBooks, LibraryListing, LibraryTrust, Record};
+use lapidary_catalogue::api::{FoundBooks, Libraries, LibraryListing, LibraryTrust, Record};
 use lapidary_catalogue::permission::Permission;
 use lapidary_catalogue::today;
 use lapidary_common::error::ErrorCode;
@@ -49,6 +49,8 @@ struct CatalogueSearch {
     state: String,
     sort: String,
     from: String,
+    /// Where the page of libraries begins.
+    libraries: String,
 }
 
 impl CatalogueSearch {
@@ -90,9 +92,9 @@ async fn page(
     } else {
         find_sorted(&visitor, &wanted).await?
     };
-    let (names, libraries) = libraries(&visitor).await?;
+    let (names, libraries) = libraries(&visitor, &wanted.libraries).await?;
     let body = html! {
-        (search_form(language, &wanted, &names))
+        (search_form(language, &wanted, names.as_deref()))
         section id="found" aria-live="polite" {
             @if let Some(found) = found { (found) }
         }
@@ -208,8 +210,12 @@ fn terms_of_catalogue(language: Language) -> Markup {
     )
 }
 
-fn search_form(language: Language, wanted: &CatalogueSearch, libraries: &[String]) -> Markup {
-    let libraries = libraries.iter().map(|name| (name.as_str(), clean(name)));
+/// The form, with a choice among the libraries if they are given.
+fn search_form(
+    language: Language,
+    wanted: &CatalogueSearch,
+    libraries: Option<&[String]>,
+) -> Markup {
     let rights = Rights::ALL.map(|rights| (rights.as_str(), rights_word(language, rights)));
     let states = [
         (BookState::Disabled, language.c_is_disabled()),
@@ -228,7 +234,13 @@ fn search_form(language: Language, wanted: &CatalogueSearch, libraries: &[String
             hx-trigger="submit, input changed delay:400ms" hx-target="#found" hx-select="#found" hx-swap="outerHTML"
             hx-push-url="true" {
             (search_field("q", &language.c_search_words(), &wanted.q))
-            (choice("library", &language.c_library(), &wanted.library, libraries, &language.c_all()))
+            @match libraries {
+                Some(names) => {
+                    @let names = names.iter().map(|name| (name.as_str(), clean(name)));
+                    (choice("library", &language.c_library(), &wanted.library, names, &language.c_all()))
+                }
+                None => (search_field("library", &language.c_library(), &wanted.library)),
+            }
             (choice("rights", &language.c_rights(), &wanted.rights, rights, &language.c_all()))
             (search_field("language", &language.c_language(), &wanted.language))
             (choice("state", &language.c_state(), &wanted.state, states, &language.c_all()))
@@ -292,8 +304,11 @@ async fn set_trust(
     Ok(see_other("/console/catalogue"))
 }
 
-/// The libraries that the visitor may see, by name and as a part of the page.
-async fn libraries(visitor: &Visitor) -> Result<(Vec<String>, Markup), PageFailure> {
+/// The libraries that the visitor may see, by name if they are few, and as a part of the page.
+async fn libraries(
+    visitor: &Visitor,
+    from: &str,
+) -> Result<(Option<Vec<String>>, Markup), PageFailure> {
     let language = visitor.language();
     if let Who::Key(key, _) = visitor.who()
         && !visitor.is_admin()
@@ -306,11 +321,23 @@ async fn libraries(visitor: &Visitor) -> Result<(Vec<String>, Markup), PageFailu
                 ul { @for name in &names { li { (to_library(name)) } } }
             }
         };
-        return Ok((names, part));
+        return Ok((Some(names), part));
     }
-    let libraries = visitor.all::<ListLibraries>(&[]).await?;
+    let Libraries {
+        libraries,
+        next_cursor,
+    } = visitor
+        .list::<ListLibraries>(&[], &[("cursor", from)])
+        .await?;
     let names = libraries.iter().map(|one| one.library.as_str().to_owned());
-    Ok((names.collect(), libraries_table(visitor, &libraries)))
+    let names = (from.is_empty() && next_cursor.is_none()).then(|| names.collect());
+    let part = html! {
+        (libraries_table(visitor, &libraries))
+        @if let Some(next) = next_cursor {
+            (more(language, &with("/console/catalogue", &[("libraries", &next)])))
+        }
+    };
+    Ok((names, part))
 }
 
 fn libraries_table(visitor: &Visitor, libraries: &[LibraryListing]) -> Markup {

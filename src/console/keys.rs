@@ -10,13 +10,14 @@ use actix_web::web::{self, Form, Path, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::At;
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, button_to, form_to, main_button, optional_field, permission, permissions,
+    Here, HtmlPage, button_to, form_to, main_button, more, optional_field, permission, permissions,
     required_field, see_other, table, terms, time,
 };
-use super::visitor::{Visitor, path};
-use lapidary_catalogue::api::{Key, NewKey, Rotation};
+use super::visitor::{Visitor, path, with};
+use lapidary_catalogue::api::{Key, Keys, NewKey, Rotation};
 use lapidary_catalogue::permission::{Permission, Rate, Unless};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -34,13 +35,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/keys/{name}/revoke", web::post().to(revoke));
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
-    show(&visitor, &html! {}).await
+async fn page(visitor: Visitor, at: At) -> Result<HttpResponse, PageFailure> {
+    show(&visitor, &at.from, &html! {}).await
 }
 
-async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFailure> {
+/// A page of the keys, below the secret of one that was made.
+async fn show(visitor: &Visitor, from: &str, made: &Markup) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let keys = visitor.all::<ListKeys>(&[]).await?;
+    let Keys { keys, next_cursor } = visitor.list::<ListKeys>(&[], &[("cursor", from)]).await?;
     Ok(
         HtmlPage::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
             visitor,
@@ -48,6 +50,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFail
                 (made)
                 @if keys.is_empty() { p class="notice" { (language.c_no_keys()) } }
                 @else { (keys_table(visitor, &keys)) }
+                @if let Some(next) = next_cursor { (more(language, &with("/console/keys", &[("from", &next)]))) }
                 (form(visitor))
                 (terms(language, [
                     (language.c_permissions(), language.c_term_permissions_is()),
@@ -201,7 +204,7 @@ async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Page
     let made = visitor.call::<MakeKey>(&[], new).await?;
     let shown = secret(visitor.language(), &made.key.name, &made.secret);
     if !was_open {
-        return show(&visitor, &shown).await;
+        return show(&visitor, "", &shown).await;
     }
     // From the first key on, everybody signs in.
     let language = visitor.language();
@@ -223,6 +226,7 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Pa
     let made = visitor.call::<RotateKey>(&[&name], rotation).await?;
     show(
         &visitor,
+        "",
         &secret(visitor.language(), &made.key.name, &made.secret),
     )
     .await

@@ -15,7 +15,7 @@ use super::layout::{
 };
 use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{
-    Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest,
+    Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources,
 };
 use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{Every, HarvestError, Reason, SourceKind, SourceLimit};
@@ -59,9 +59,14 @@ fn sources_table(language: Language, sources: &[Source]) -> Markup {
     table(&language.c_sources(), &heads, &rows)
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
+async fn page(visitor: Visitor, at: At) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
-    let sources = visitor.all::<ListSources>(&[]).await?;
+    let Sources {
+        sources,
+        next_cursor,
+    } = visitor
+        .list::<ListSources>(&[], &[("cursor", &at.from)])
+        .await?;
     Ok(HtmlPage::new(
         Here::Sources,
         language.c_sources(),
@@ -72,6 +77,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
         &html! {
             @if sources.is_empty() { p { (language.c_no_sources()) } }
             @else { (sources_table(language, &sources)) }
+            @if let Some(next) = next_cursor { (more(language, &with("/console/sources", &[("from", &next)]))) }
             (form(&visitor))
             (terms(language, [
                 (language.c_term_source(), language.c_term_source_is()),

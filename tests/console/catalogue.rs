@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::common::client::Client;
 use crate::common::{Folder, Server, key, prose};
 use crate::console::browser::Browser;
 use crate::console::web::Web;
@@ -381,4 +382,64 @@ fn a_librarian_keeps_one_of_each_group_of_duplicates() {
     browser.see("main", "No two books are the same");
     browser.go(&format!("{}/console/duplicates", server.url));
     browser.see(".group", "Draft");
+}
+
+/// Libraries, keys and sources have pages of a hundred, and each is on one of them.
+#[test]
+fn long_lists_have_pages() {
+    let folder = Folder::new();
+    let secret = key(&folder.data(), "--role admin boss");
+    let server = Server::start(&folder.data());
+    let client = Client::new(&server, &secret);
+    let gems: Vec<u64> = (1..20).collect();
+    let book = json!({ "rights": "free", "gems": gems, "recipe": "released" });
+    for number in 0..=100 {
+        let library = format!("library-{number:03}");
+        for (method, path, body) in [
+            ("PUT", format!("/v1/libraries/{library}/books/one"), &book),
+            (
+                "POST",
+                "/v1/keys".to_owned(),
+                &json!({ "name": format!("key-{number:03}"), "role": "check" }),
+            ),
+            (
+                "PUT",
+                format!("/v1/sources/source-{number:03}"),
+                &json!({
+                    "kind": "feed", "url": "https://books.invalid/feed", "library": library, "rights": "free",
+                    "contact": "me@books.invalid", "paused": true,
+                }),
+            ),
+        ] {
+            let (status, answer) = client.json(method, &path, body);
+            assert_eq!(status, 201, "{path}: {answer}");
+        }
+    }
+    let web = Web::signed_in(&server, &secret);
+    for (page, next, kind) in [
+        ("/console/catalogue", "libraries", "library"),
+        ("/console/keys", "from", "key"),
+        ("/console/sources", "from", "source"),
+    ] {
+        let (first, last) = (format!("{kind}-000"), format!("{kind}-100"));
+        let begins = web.get(page).expect(200).body;
+        assert!(begins.contains(&first) && !begins.contains(&last), "{page}");
+        let link = format!("{page}?{next}=");
+        let (_, link) = begins
+            .split_once(&format!("href=\"{link}"))
+            .expect("a link");
+        let (cursor, _) = link.split_once('"').expect("its end");
+        let goes_on = web.get(&format!("{page}?{next}={cursor}")).expect(200).body;
+        assert!(
+            goes_on.contains(&last) && !goes_on.contains(&first),
+            "{page}"
+        );
+    }
+    let found = web
+        .get("/console/catalogue?library=library-100")
+        .expect(200);
+    assert!(
+        found.body.contains("library-100/one"),
+        "the field of a library works"
+    );
 }
