@@ -70,13 +70,17 @@ impl DecisionSearch {
         [("day", day), ("library", library), ("book", book)]
     }
 
-    /// The state of the checks that are shown; `None` for all entries. What waits for a decision comes first.
-    fn shown(&self) -> Option<CheckState> {
+    /// What is shown. What waits for a decision comes first.
+    fn shown(&self) -> Shown {
         // A search for nothing shows everything, too.
-        if self.day.is_some() || self.book.is_some() || self.state == ALL {
-            return None;
+        if self.day.is_some() || self.book.is_some() {
+            return Shown::Entries;
         }
-        Some(CheckState::named(&self.state).unwrap_or(CheckState::Open))
+        match self.state.as_str() {
+            ALL if self.is_narrowed() => Shown::Checks(None),
+            ALL => Shown::Entries,
+            state => Shown::Checks(Some(CheckState::named(state).unwrap_or(CheckState::Open))),
+        }
     }
 
     /// The conditions on the checks in a state, as the form has them.
@@ -95,26 +99,29 @@ impl DecisionSearch {
         ]
     }
 
+    fn is_narrowed(&self) -> bool {
+        self.conditions().iter().any(|(_, value)| !value.is_empty())
+    }
+
     /// The address of what is shown.
     fn address(&self, page: &str) -> String {
-        match self.shown() {
-            None => with(&with(page, &[("state", ALL)]), &self.sought()),
-            Some(state) => with(
-                &with(page, &[("state", state.as_str())]),
-                &self.conditions(),
-            ),
-        }
+        let conditions: &[(&str, &str)] = match self.shown() {
+            Shown::Entries => &self.sought(),
+            Shown::Checks(_) => &self.conditions(),
+        };
+        with(&with(page, &[("state", self.shown().part())]), conditions)
     }
 
     /// What the API is asked.
     fn asked(&self) -> Vec<(&'static str, String)> {
-        let Some(state) = self.shown() else {
+        let Shown::Checks(state) = self.shown() else {
             return self
                 .sought()
                 .map(|(name, value)| (name, value.to_owned()))
                 .into();
         };
-        let mut asked = vec![("state", state.as_str().to_owned())];
+        let state = state.map_or("", CheckState::as_str).to_owned();
+        let mut asked = vec![("state", state)];
         for (name, value) in self.conditions() {
             asked.push(match (name, value.parse::<f64>()) {
                 ("share", Ok(percent)) => ("min_covered", (percent / 100.0).to_string()),
@@ -140,6 +147,25 @@ impl DecisionSearch {
             .collect();
         asked.extend([("cursor", cursor), ("limit", limit)]);
         visitor.list::<ListDecisions>(&[], &asked).await
+    }
+}
+
+/// What the page shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    /// Filed checks, in one state or in any.
+    Checks(Option<CheckState>),
+    /// All entries about them.
+    Entries,
+}
+
+impl Shown {
+    /// The part of the page that it belongs to.
+    fn part(self) -> &'static str {
+        match self {
+            Self::Checks(Some(state)) => state.as_str(),
+            Self::Checks(None) | Self::Entries => ALL,
+        }
     }
 }
 
@@ -171,21 +197,21 @@ async fn show(
         decisions,
         next_cursor,
     } = wanted.page(visitor, &wanted.from, "").await?;
-    let lead = if shown.is_none() {
-        language.c_decisions_lead()
-    } else {
-        language.c_queue_lead()
+    let lead = match shown {
+        Shown::Entries => language.c_decisions_lead(),
+        Shown::Checks(_) => language.c_queue_lead(),
     };
     let page = HtmlPage::new(Here::Decisions, language.c_decisions(), lead);
     let body = html! {
         (done)
         (states(language, shown))
         @match shown {
-            Some(state) => {
+            Shown::Checks(state) => {
                 (filters(visitor, wanted, state))
                 @if !decisions.is_empty() { (queue(visitor, wanted, state, &decisions)) }
             }
-            None => {
+            Shown::Entries => {
+                (search_of_checks(language))
                 @let [day, library, book] = wanted.sought();
                 (search_by_book(language, ("day", &language.c_day(), day.1), library.1, book.1))
                 @if !decisions.is_empty() { (decisions_table(language, &decisions)) }
@@ -206,14 +232,14 @@ async fn show(
 }
 
 /// The parts of the page: checks by where they stand, and everything.
-fn states(language: Language, shown: Option<CheckState>) -> Markup {
+fn states(language: Language, shown: Shown) -> Markup {
     let parts = CheckState::ALL.map(Some).into_iter().chain([None]);
     html! {
         div class="buttons" {
             @for part in parts {
                 @let state = part.map_or(ALL, CheckState::as_str);
                 a class="button" href=(with(QUEUE, &[("state", state)]))
-                    aria-current=[(part == shown).then_some("page")] {
+                    aria-current=[(state == shown.part()).then_some("page")] {
                     (part.map_or_else(|| language.c_state_all(), |part| check_state(language, part)))
                 }
             }
@@ -222,23 +248,21 @@ fn states(language: Language, shown: Option<CheckState>) -> Markup {
 }
 
 fn nothing(language: Language, wanted: &DecisionSearch) -> String {
-    let is_narrowed = wanted
-        .conditions()
-        .iter()
-        .any(|(_, value)| !value.is_empty());
     match wanted.shown() {
-        Some(CheckState::Open | CheckState::Appealed) if !is_narrowed => language.c_queue_empty(),
+        Shown::Checks(Some(CheckState::Open | CheckState::Appealed)) if !wanted.is_narrowed() => {
+            language.c_queue_empty()
+        }
         _ => language.c_nothing_found(),
     }
 }
 
 /// The form that narrows the queue. Its address can be kept.
-fn filters(visitor: &Visitor, wanted: &DecisionSearch, state: CheckState) -> Markup {
+fn filters(visitor: &Visitor, wanted: &DecisionSearch, state: Option<CheckState>) -> Markup {
     let language = visitor.language();
     let library = wanted.library.as_deref().unwrap_or_default();
     html! {
         form method="get" class="card search" {
-            input type="hidden" name="state" value=(state.as_str());
+            input type="hidden" name="state" value=(Shown::Checks(state).part());
             @if !wanted.batch.is_empty() { input type="hidden" name="batch" value=(wanted.batch); }
             div { label for="q" { (language.c_queue_words()) } input type="search" id="q" name="q" value=(wanted.q) maxlength="200"; }
             div { label for="verdict" { (language.head_verdict()) } (choice_of_verdict(language, &wanted.verdict)) }
@@ -251,6 +275,17 @@ fn filters(visitor: &Visitor, wanted: &DecisionSearch, state: CheckState) -> Mar
         }
         @if !wanted.batch.is_empty() {
             p { a href=(path("/console/batches", [&wanted.batch])) { (language.c_of_batch()) } }
+        }
+    }
+}
+
+/// The form that looks for checks in all states.
+fn search_of_checks(language: Language) -> Markup {
+    html! {
+        form method="get" class="card search" {
+            input type="hidden" name="state" value=(ALL);
+            div { label for="q" { (language.c_queue_words()) } input type="search" id="q" name="q" maxlength="200"; }
+            button type="submit" class="main" { (language.c_search()) }
         }
     }
 }
@@ -284,7 +319,7 @@ fn choice_of_assignee(visitor: &Visitor, chosen: &str) -> Markup {
 fn queue(
     visitor: &Visitor,
     wanted: &DecisionSearch,
-    state: CheckState,
+    state: Option<CheckState>,
     checks: &[Decision],
 ) -> Markup {
     let language = visitor.language();
@@ -308,7 +343,7 @@ fn queue(
 }
 
 /// The buttons for the checks that are chosen.
-fn rulings_of_several(visitor: &Visitor, state: CheckState) -> Markup {
+fn rulings_of_several(visitor: &Visitor, state: Option<CheckState>) -> Markup {
     let language = visitor.language();
     let decides = visitor.is_admin() || visitor.may(Permission::Review);
     let accept = (Ruling::Accepted.as_str(), language.c_accept());
@@ -319,7 +354,7 @@ fn rulings_of_several(visitor: &Visitor, state: CheckState) -> Markup {
     let give_back = (GIVEN_BACK, language.c_give_back());
     let buttons = match (decides, state) {
         (false, _) => vec![appeal],
-        (true, CheckState::Decided | CheckState::Appealed) => {
+        (true, None | Some(CheckState::Decided | CheckState::Appealed)) => {
             vec![accept, refuse, undo, take, give_back]
         }
         (true, _) => vec![accept, refuse, take, give_back],

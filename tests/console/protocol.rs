@@ -6,11 +6,13 @@ use crate::common::{Folder, Server, key};
 use crate::console::web::Web;
 
 /// Every page of an administrator.
-pub const PAGES: [&str; 19] = [
+pub const PAGES: [&str; 21] = [
     "/",
     "/console/check",
     "/console/decisions",
     "/console/decisions?state=decided&q=midnight&share=1",
+    "/console/decisions?state=all",
+    "/console/decisions?state=all&q=midnight",
     "/console/batches",
     "/console/compare",
     "/console/catalogue",

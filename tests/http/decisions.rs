@@ -205,10 +205,12 @@ fn the_queue_is_searched_and_assigned() {
         assert_eq!(found, expected, "{query}");
     }
     for query in [
-        "verdict=protected",
+        "verdict=protected&day=2026-01-31",
         "state=open&book=1",
-        "q=x",
+        "q=x&digest=0",
         "state=open&verdict=x",
+        "min_covered=-1",
+        "state=open&min_covered=1.5",
     ] {
         server.get(&format!("/v1/decisions?{query}")).expect(400);
     }
@@ -228,6 +230,21 @@ fn the_queue_is_searched_and_assigned() {
     assign(None).expect(201);
     assert_eq!(ids_of(&server, "state=open&assignee=nobody"), all);
     assert_eq!(shown(&server, &whole)["state"], "open");
+
+    // What was decided is still found.
+    decide(
+        &server,
+        &json!({ "check": whole, "ruling": "refused", "reason": "a copy" }),
+    )
+    .expect(201);
+    assert_eq!(ids_of(&server, "state=open&q=upload"), all[..1]);
+    assert_eq!(ids_of(&server, "q=upload"), all);
+    let first = server.get("/v1/decisions?q=upload&limit=1").expect(200);
+    assert_eq!(first["decisions"][0]["id"], all[0]);
+    let next = first["next_cursor"].as_str().expect("a cursor");
+    let rest = ids_of(&server, &format!("q=upload&cursor={next}"));
+    assert_eq!(rest, all[1..]);
+    assert_eq!(ids_of(&server, "verdict=protected&library=house"), all[1..]);
 }
 
 /// A decision is taken back by whoever made it, and what held before holds again.

@@ -25,29 +25,29 @@ pub struct ListDecisions;
 pub struct DecisionsQuery {
     /// Only about the text with this digest (BLAKE3 in hexadecimal)
     pub digest: Option<String>,
-    /// Only about checks that matched this book; requires `book`. With `state`: that matched any book of the library
+    /// Only about checks that matched this book; requires `book`. For filed checks: that matched any book of the library
     pub library: Option<String>,
     /// The book's id in the library
     pub book: Option<String>,
     /// Only entries of this day, in UTC
     pub day: Option<Date>,
-    /// Only filed checks in this state, newest first; without `digest`, `book` and `day`
+    /// Only filed checks in this state, newest first; this and the following are without `digest`, `book` and `day`
     #[param(inline)]
     pub state: Option<CheckState>,
-    /// With `state`: only with this verdict
+    /// Only filed checks with this verdict, in any state if none is given, newest first
     #[param(inline)]
     pub verdict: Option<Rights>,
-    /// With `state`: only filed by this actor
+    /// Only checks filed by this actor
     pub actor: Option<String>,
-    /// With `state`: only assigned to this actor, or to `nobody`
+    /// Only filed checks assigned to this actor, or to `nobody`
     pub assignee: Option<String>,
-    /// With `state`: only with at least this share of the text in protected or forbidden books
+    /// Only filed checks with at least this share of the text in protected or forbidden books
     #[param(minimum = 0, maximum = 1)]
     pub min_covered: Option<f64>,
-    /// With `state`: only with these words in the name, the case or the title of the best match; their beginnings will do
+    /// Only filed checks with these words in the name, the case or the title of the best match; their beginnings will do
     #[param(max_length = 500)]
     pub q: Option<String>,
-    /// With `state`: only of this batch
+    /// Only filed checks of this batch
     pub batch: Option<String>,
     /// The `next_cursor` of the previous page
     pub cursor: Option<String>,
@@ -60,7 +60,7 @@ impl Input for DecisionsQuery {
     fn sent_as() -> SentAs {
         SentAs::query::<Self>(
             "digest, library and book (together), day (such as 2026-01-31), state ('open', 'appealed', 'decided', 'watched' or \
-             'clear'; without digest, book and day) and with it library, verdict, actor, assignee, min_covered, q and batch, cursor (the 'next_cursor' of the previous page) and limit (a number)",
+             'clear'), library, verdict, actor, assignee, min_covered, q and batch (without digest, book and day), cursor (the 'next_cursor' of the previous page) and limit (a number)",
         )
     }
 }
@@ -77,24 +77,28 @@ impl DecisionsQuery {
         }
     }
 
-    /// The filed checks that are sought, if a state is.
+    /// The filed checks that are sought, if they are rather than entries.
     fn checks(&self) -> Result<Option<SoughtChecks>, OperationError> {
         let others = [&self.actor, &self.assignee, &self.q, &self.batch];
         let narrows = self.verdict.is_some()
             || self.min_covered.is_some()
             || others.iter().any(|other| other.is_some());
         let is_of_entries = self.day.is_some() || self.digest.is_some() || self.book.is_some();
-        let Some(state) = self.state else {
-            return if narrows {
-                Err(bad_query(
-                    "give 'verdict', 'actor', 'assignee', 'min_covered', 'q' and 'batch' with 'state'",
-                ))
-            } else {
-                Ok(None)
-            };
-        };
+        if self.state.is_none() && !narrows {
+            return Ok(None);
+        }
         if is_of_entries {
-            return Err(bad_query("give 'state' without 'digest', 'book' and 'day'"));
+            return Err(bad_query(
+                "give 'state', 'verdict', 'actor', 'assignee', 'min_covered', 'q' and 'batch' without 'digest', 'book' and 'day'",
+            ));
+        }
+        if self
+            .min_covered
+            .is_some_and(|share| !(0.0..=1.0).contains(&share))
+        {
+            return Err(bad_query(
+                "'min_covered' is a share: give a number from 0 to 1",
+            ));
         }
         if self
             .q
@@ -112,7 +116,7 @@ impl DecisionsQuery {
             min_covered: self.min_covered,
             words: self.q.clone(),
             batch: self.batch.clone(),
-            ..SoughtChecks::in_state(state)
+            state: self.state,
         }))
     }
 }
@@ -130,7 +134,7 @@ impl Operation for ListDecisions {
             "decisions",
             "List filed checks and the decisions about them",
         )
-        .about("Entries are listed without their reports, oldest first, or with `state` newest first. A key that is no administrator's sees entries about checks that it filed; with `review`, also about those that matched books of its libraries.")
+        .about("Entries are listed without their reports, oldest first; filed checks newest first. A key that is no administrator's sees entries about checks that it filed; with `review`, also about those that matched books of its libraries.")
         .answers(&[(200, "A page of entries")]);
 
     fn run(

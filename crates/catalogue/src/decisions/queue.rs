@@ -22,10 +22,10 @@ use lapidary_store::{Actor, Field, Library, Rights, RowChange, Table, Term};
 const NOBODY: &str = "nobody";
 
 /// Which filed checks to list. All conditions hold together.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SoughtChecks {
-    /// In this state.
-    pub state: CheckState,
+    /// In this state; in any if absent.
+    pub state: Option<CheckState>,
     /// That matched a book of this library, which counts for whoever checked.
     pub library: Option<Library>,
     /// With this verdict.
@@ -43,21 +43,6 @@ pub struct SoughtChecks {
 }
 
 impl SoughtChecks {
-    /// All in a state.
-    #[must_use]
-    pub fn in_state(state: CheckState) -> Self {
-        Self {
-            state,
-            library: None,
-            verdict: None,
-            actor: None,
-            assignee: None,
-            min_covered: None,
-            words: None,
-            batch: None,
-        }
-    }
-
     /// Whether the conditions hold of an entry that it answers itself.
     fn is_met_by(&self, entry: &StoredDecision) -> bool {
         let is = |sought: &Option<String>, found: Option<&String>| {
@@ -383,7 +368,7 @@ impl<C: Deref<Target = Catalogue>> CheckQueue<C> {
         Ok(Timestamp::now().max(next))
     }
 
-    /// A page of the filed checks in a state, newest first. `by`: only those that this actor sees. The work of a call is bounded.
+    /// A page of filed checks, newest first. `by`: only those that this actor sees. The work of a call is bounded.
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
@@ -394,20 +379,14 @@ impl<C: Deref<Target = Catalogue>> CheckQueue<C> {
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<DecisionPage, CatalogueError> {
-        let state = sought.state;
-        let after = after(None, cursor)?.map(|after| queue_key(state, after));
-        let prefix = [b'q', letter(state)];
-        let store = &self.0.store;
-        let rows = store.page(Table::Decisions, &prefix, after.as_deref(), MOST_READ)?;
-        let read = rows.len();
+        let queued = self.queued(sought.state, after(None, cursor)?)?;
+        let read = queued.len();
         let (mut decisions, mut last, mut is_full) = (Vec::new(), None, false);
-        for (row, _) in rows {
+        for id in queued {
             is_full = decisions.len() == limit;
             if is_full {
                 break;
             }
-            let Some(flipped) = id_of(&row) else { continue };
-            let id = Uuid::from_u128(!flipped.as_u128());
             last = Some(id);
             let Some(entry) = self.0.decisions().entry(id)? else {
                 continue;
@@ -425,6 +404,29 @@ impl<C: Deref<Target = Catalogue>> CheckQueue<C> {
             decisions,
             next_cursor: last.filter(|_| is_more).map(|id| id.to_string()),
         })
+    }
+
+    /// The checks in a state, or in any, behind one of them, newest first: at most [`MOST_READ`].
+    fn queued(
+        &self,
+        state: Option<CheckState>,
+        after: Option<Uuid>,
+    ) -> Result<Vec<Uuid>, CatalogueError> {
+        let states = CheckState::ALL.into_iter();
+        let mut flipped = Vec::new();
+        for state in states.filter(|one| state.is_none_or(|state| state == *one)) {
+            let (prefix, after) = (
+                [b'q', letter(state)],
+                after.map(|after| queue_key(state, after)),
+            );
+            let store = &self.0.store;
+            let rows = store.page(Table::Decisions, &prefix, after.as_deref(), MOST_READ)?;
+            flipped.extend(rows.iter().filter_map(|(row, _)| id_of(row)));
+        }
+        flipped.sort_unstable();
+        flipped.truncate(MOST_READ);
+        let ids = flipped.into_iter();
+        Ok(ids.map(|id| Uuid::from_u128(!id.as_u128())).collect())
     }
 
     /// Whether the conditions hold of a check that other rows answer.
@@ -528,7 +530,10 @@ mod tests {
 
     /// The ids of the checks in a state.
     fn listed(catalogue: &Catalogue, state: CheckState) -> Vec<String> {
-        let sought = SoughtChecks::in_state(state);
+        let sought = SoughtChecks {
+            state: Some(state),
+            ..SoughtChecks::default()
+        };
         let page = catalogue.check_queue().page(&sought, None, None, 10);
         let decisions = page.expect("a page").decisions;
         decisions.into_iter().map(|entry| entry.id).collect()
