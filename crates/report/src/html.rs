@@ -103,7 +103,7 @@ pub fn report_part(language: Language, checked: &CheckedReport<'_>) -> Markup {
     let has_parts = works.iter().any(|work| !work.parts.is_empty());
     html! {
         (head(language, checked, &works))
-        (contents(language, report, &works, has_parts))
+        (contents(language, checked, &works, has_parts))
         (facts(language, checked))
         @if has_parts { (map(language, &works, &length)) }
         (signs(language, report))
@@ -177,7 +177,15 @@ fn deciding_libraries(report: &Report) -> Vec<String> {
     libraries
 }
 
-fn contents(language: Language, report: &Report, works: &[Work<'_>], has_parts: bool) -> Markup {
+fn contents(
+    language: Language,
+    checked: &CheckedReport<'_>,
+    works: &[Work<'_>],
+    has_parts: bool,
+) -> Markup {
+    let report = checked.report;
+    // Below it, the console has what was decided.
+    let has_decisions = checked.in_console && checked.standing.is_some();
     html! {
         nav class="contents" aria-label=(language.head_contents()) {
             a href="#verdict" { (language.head_verdict()) }
@@ -189,6 +197,7 @@ fn contents(language: Language, report: &Report, works: &[Work<'_>], has_parts: 
             @if works.len() > SHORT { a href="#works" { (language.more_works((works.len() - SHORT) as u64)) } }
             @if has_parts { a href="#passages" { (language.head_passages()) } }
             a href="#method" { (language.head_how()) }
+            @if has_decisions { a href="#decisions" { (language.c_decisions()) } }
         }
     }
 }
