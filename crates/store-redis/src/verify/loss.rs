@@ -5,7 +5,7 @@
 //! given go on where the others know them to be. Whatever refers to books is then repaired as ever, and at last the clocks are
 //! set to what they said.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,17 +13,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::super::Shared;
 use super::super::clock::SetBack;
 use super::super::command::Command;
-use super::super::keys::{BookState, SHARDS, shard_of_key, slot_of_shard, split};
+use super::super::keys::{BookState, SHARDS, shard_of_key, slot_of_shard};
 use super::super::meta::RecipesThen;
-use super::super::owners::BLOCK;
 use super::super::scripts::FENCE;
-use super::ClusterVerification;
-use lapidary_store::{
-    Action, Actor, Amended, AuditEntry, BookKey, BookNo, Library, Record, StoreError,
-};
-
-/// The library of numbers that may have been given by a shard that has lost its own.
-const NOBODY: u32 = u32::MAX;
+use lapidary_store::{Action, Actor, Amended, AuditEntry, BookKey, Record, StoreError};
 
 /// The nodes that have lost data.
 pub(super) struct Losses {
@@ -243,57 +236,6 @@ pub(super) fn believe_again(shared: &Shared) -> Result<(), StoreError> {
         .meta()
         .change_recipes(&Actor::Local, &[], |_, _| Ok(Some(Vec::new())))?;
     shared.client.witnesses().heal()
-}
-
-impl ClusterVerification<'_> {
-    /// Names libraries whose names are lost after the books that have their numbers.
-    pub(super) fn name_libraries(&mut self) -> Result<(), StoreError> {
-        let mut names: BTreeMap<u32, Library> = BTreeMap::new();
-        self.each_book(|check, book| {
-            let owners = check.shared.numbering().owner(book.number);
-            if let Some(owner) = owners.filter(|owner| *owner != NOBODY) {
-                names.insert(owner, book.record.key.library.clone());
-            }
-            Ok(())
-        })?;
-        let key = self.shared.keys.meta("libraries");
-        let known: BTreeSet<u32> = self.shared.ask(Command::bare("HVALS", &key))?;
-        let last = names.keys().next_back().copied();
-        for number in (0..=last.unwrap_or(0)).filter(|number| !known.contains(number)) {
-            let name = match names.get(&number) {
-                Some(name) => name.to_string(),
-                None if last.is_some() => format!("lost-{number}"),
-                None => break,
-            };
-            self.shared
-                .write_one(Command::new("HSET", &key, (name, number)))?;
-        }
-        self.shared.numbering().doubt();
-        self.shared.numbering().learn_all_owners()
-    }
-
-    /// Keeps numbers that something referred to from being given again.
-    pub(super) fn reserve_numbers(&self, referred: &BTreeSet<BookNo>) -> Result<(), StoreError> {
-        let mut last: BTreeMap<u32, u32> = BTreeMap::new();
-        for (shard, number) in referred.iter().map(|book| split(*book)) {
-            let known = last.entry(shard).or_default();
-            *known = number.max(*known);
-        }
-        for (shard, last) in last {
-            let owners = self.shared.keys.shard(shard, "owners");
-            let length = self.shared.read_one(Command::bare("STRLEN", &owners))?;
-            let blocks: u32 = self.shared.answer::<u32>(length)? / 4;
-            let nobody = (blocks..=last / BLOCK).flat_map(|_| NOBODY.to_be_bytes());
-            let nobody: Vec<u8> = nobody.collect();
-            // Every library goes on in a new block.
-            let mut writes = vec![Command::bare("DEL", &self.shared.keys.shard(shard, "next"))];
-            if !nobody.is_empty() {
-                writes.push(Command::new("APPEND", &owners, nobody));
-            }
-            self.shared.client.write(&writes)?;
-        }
-        Ok(())
-    }
 }
 
 /// Makes the number of a shard's last entry and the number of the last one that is in the audit log agree with the entries that

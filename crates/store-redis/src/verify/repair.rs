@@ -10,9 +10,10 @@ use super::super::buckets::{Buckets, Posts};
 use super::super::command::Command;
 use super::super::intent::read_member;
 use super::super::keys::{KeyName, shard_of_key, split};
+use super::super::owners::BLOCK;
 use super::loss::{Difference, DifferentBook, Losses};
 use super::{ClusterVerification, FaultLimit, ReadBook, Reference};
-use lapidary_store::{Actor, BookNo, Condition, StoreError, Watch};
+use lapidary_store::{Actor, BookNo, Condition, Library, StoreError, Watch};
 
 /// How often to look for faults that others have hidden.
 const ROUNDS: u32 = 16;
@@ -78,6 +79,8 @@ pub(super) fn run(
     Ok(lost.sentences(losses))
 }
 
+/// The library of numbers that may have been given by a shard that has lost its own.
+const NOBODY: u32 = u32::MAX;
 /// A generation after all others.
 const LAST: i64 = 1 << 53;
 
@@ -225,5 +228,54 @@ impl ClusterVerification<'_> {
         commands.extend(Buckets::doubts(&removed, generation));
         // If a failover loses this, the next verification finds it again.
         self.shared.client.write_loosely(&commands).map(drop)
+    }
+
+    /// Names libraries whose names are lost after the books that have their numbers.
+    fn name_libraries(&mut self) -> Result<(), StoreError> {
+        let mut names: BTreeMap<u32, Library> = BTreeMap::new();
+        self.each_book(|check, book| {
+            let owners = check.shared.numbering().owner(book.number);
+            if let Some(owner) = owners.filter(|owner| *owner != NOBODY) {
+                names.insert(owner, book.record.key.library.clone());
+            }
+            Ok(())
+        })?;
+        let key = self.shared.keys.meta("libraries");
+        let known: BTreeSet<u32> = self.shared.ask(Command::bare("HVALS", &key))?;
+        let last = names.keys().next_back().copied();
+        for number in (0..=last.unwrap_or(0)).filter(|number| !known.contains(number)) {
+            let name = match names.get(&number) {
+                Some(name) => name.to_string(),
+                None if last.is_some() => format!("lost-{number}"),
+                None => break,
+            };
+            self.shared
+                .write_one(Command::new("HSET", &key, (name, number)))?;
+        }
+        self.shared.numbering().doubt();
+        self.shared.numbering().learn_all_owners()
+    }
+
+    /// Keeps numbers that something referred to from being given again.
+    fn reserve_numbers(&self, referred: &BTreeSet<BookNo>) -> Result<(), StoreError> {
+        let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+        for (shard, number) in referred.iter().map(|book| split(*book)) {
+            let known = last.entry(shard).or_default();
+            *known = number.max(*known);
+        }
+        for (shard, last) in last {
+            let owners = self.shared.keys.shard(shard, "owners");
+            let length = self.shared.read_one(Command::bare("STRLEN", &owners))?;
+            let blocks: u32 = self.shared.answer::<u32>(length)? / 4;
+            let nobody = (blocks..=last / BLOCK).flat_map(|_| NOBODY.to_be_bytes());
+            let nobody: Vec<u8> = nobody.collect();
+            // Every library goes on in a new block.
+            let mut writes = vec![Command::bare("DEL", &self.shared.keys.shard(shard, "next"))];
+            if !nobody.is_empty() {
+                writes.push(Command::new("APPEND", &owners, nobody));
+            }
+            self.shared.client.write(&writes)?;
+        }
+        Ok(())
     }
 }
