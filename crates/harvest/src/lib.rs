@@ -7,8 +7,8 @@
 //!
 //! A [`Source`] says where the books are and what rights they have. Its [`SourceKind`] knows how to read its pages, each of which
 //! lists books and other pages ([`Entry`]). The frontier (`frontier.rs`) keeps in the store what is to be fetched and what
-//! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests, and
-//! keeps to the rules of good manners.
+//! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests for sources, and
+//! keeps to the rules of good manners; `s3/` reads objects that checks and notifications name.
 //!
 //! ```
 //! use lapidary_harvest::{SourceKind, Source};
