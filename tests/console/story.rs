@@ -82,8 +82,10 @@ fn from_a_fresh_program_to_a_decision() {
     let paste = format!("document.querySelector('#text').value = {}", json!(copy));
     browser.js(&paste);
     browser.click("form:not([data-files]) button.main");
-    browser.see(".report h1", "No match");
     browser.see(".report", "1 disabled book would match");
+    // With some secrets, a sentence of another book of the demo informs.
+    let outcome = browser.text(".report h1");
+    assert!(!outcome.contains("Protected"), "{outcome}");
 
     // The report of before is as it was.
     browser.go(&report);
