@@ -234,13 +234,7 @@ fn search_form(
             hx-trigger="submit, input changed delay:400ms" hx-target="#found" hx-select="#found" hx-swap="outerHTML"
             hx-push-url="true" {
             (search_field("q", &language.c_search_words(), &wanted.q))
-            @match libraries {
-                Some(names) => {
-                    @let names = names.iter().map(|name| (name.as_str(), clean(name)));
-                    (choice("library", &language.c_library(), &wanted.library, names, &language.c_all()))
-                }
-                None => (search_field("library", &language.c_library(), &wanted.library)),
-            }
+            (library_field(language, &wanted.library, libraries))
             (choice("rights", &language.c_rights(), &wanted.rights, rights, &language.c_all()))
             (search_field("language", &language.c_language(), &wanted.language))
             (choice("state", &language.c_state(), &wanted.state, states, &language.c_all()))
@@ -248,6 +242,15 @@ fn search_form(
             button type="submit" class="main" { (language.c_search()) }
         }
     }
+}
+
+fn library_field(language: Language, chosen: &str, libraries: Option<&[String]>) -> Markup {
+    let label = language.c_library();
+    let Some(names) = libraries else {
+        return search_field("library", &label, chosen);
+    };
+    let names = names.iter().map(|name| (name.as_str(), clean(name)));
+    choice("library", &label, chosen, names, &language.c_all())
 }
 
 fn search_field(name: &str, label: &str, value: &str) -> Markup {
