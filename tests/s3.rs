@@ -132,6 +132,51 @@ fn objects_are_checked_and_tagged() {
     drop(server);
 }
 
+/// The values of elements of an XML file.
+fn values<'x>(xml: &'x str, name: &str) -> Vec<&'x str> {
+    let (begin, end) = (format!("<{name}>"), format!("</{name}>"));
+    let parts = xml.split(&begin).skip(1);
+    parts
+        .filter_map(|part| Some(part.split_once(&end)?.0))
+        .collect()
+}
+
+/// An event is about what was written then, not about what is there now.
+#[test]
+fn events_are_about_one_state_of_an_object() {
+    let moto = Moto::start();
+    let (folder, text) = (Folder::new(), prose(1, 3_000));
+    let (_server, client) = server(&folder, &moto.url, &text);
+    let written = |field: &str, value: &str| {
+        let mut event = event("ObjectCreated:Put", BUCKET, "book.txt");
+        event["s3"]["object"][field] = value.into();
+        notify(&client, &[event]).1["objects"][0].clone()
+    };
+    moto.put("book.txt", &text);
+    let listed = moto.send("GET", BUCKET, "").replace("&quot;", "");
+    let etag = values(&listed, "ETag")[0].trim_matches('"');
+    let answer = written("eTag", etag);
+    assert_eq!(answer["verdict"], "protected", "{answer}");
+    assert!(moto.tags("book.txt").contains("protected"));
+    moto.put("book.txt", prose(2, 3_000));
+    let answer = written("eTag", etag);
+    assert_eq!(answer["problem"]["code"], "not_fetched", "{answer}");
+    assert!(!moto.tags("book.txt").contains("lapidary"));
+
+    let on = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    moto.send("PUT", "uploads?versioning", on);
+    moto.put("book.txt", &text);
+    moto.put("book.txt", prose(3, 3_000));
+    let versions = moto.send("GET", "uploads?versions", "");
+    let versions = values(&versions, "VersionId");
+    let answer = written("versionId", versions[1]);
+    assert_eq!(answer["verdict"], "protected", "{answer}");
+    assert!(!moto.tags("book.txt").contains("lapidary"), "the newest");
+    let version = format!("uploads/book.txt?versionId={}&tagging", versions[1]);
+    let of_version = moto.send("GET", &version, "");
+    assert!(of_version.contains("protected"), "{of_version}");
+}
+
 #[test]
 fn notifications_are_refused_that_change_nothing_or_may_not() {
     let moto = Moto::start();

@@ -103,26 +103,33 @@ fn filed_checks_are_listed_by_where_they_stand() {
         .collect();
     let watched = file(&server, &prose(2, 4_000))["filed"].clone();
     let short = file(&server, "Too short.")["filed"].clone();
-    let listed = |state: &str| {
-        let (mut ids, mut cursor) = (Vec::new(), String::new());
+    let walk = |query: &str| {
+        let (mut found, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = server.get(&format!("/v1/decisions?state={state}&limit=2{cursor}"));
+            let page = server.get(&format!("/v1/decisions?{query}&limit=2{cursor}"));
             let page = page.expect(200);
             let entries = page["decisions"].as_array().expect("a list");
             assert!(
                 !entries.is_empty() || cursor.is_empty(),
                 "an empty last page"
             );
-            assert!(
-                entries.iter().all(|entry| entry["state"] == state),
-                "{page}"
-            );
-            ids.extend(entries.iter().map(|entry| entry["id"].clone()));
+            found.extend(entries.iter().cloned());
             match page["next_cursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
-                None => return ids,
+                None => return found,
             }
         }
+    };
+    let ids = |entries: Vec<Value>| {
+        entries
+            .iter()
+            .map(|one| one["id"].clone())
+            .collect::<Vec<_>>()
+    };
+    let listed = |state: &str| {
+        let found = walk(&format!("state={state}"));
+        assert!(found.iter().all(|entry| entry["state"] == state));
+        ids(found)
     };
     let newest_first =
         |ids: &[&Value]| ids.iter().rev().map(|id| (*id).clone()).collect::<Vec<_>>();
@@ -147,6 +154,9 @@ fn filed_checks_are_listed_by_where_they_stand() {
     assert_eq!(listed("appealed"), newest_first(&[&open[2]]));
     assert_eq!(listed("decided"), newest_first(&[&open[1], &open[3]]));
     assert_eq!(shown(&server, &open[3])["state"], "decided");
+    // In whatever state they are.
+    let all: Vec<&Value> = open.iter().chain([&watched, &short]).collect();
+    assert_eq!(ids(walk("actor=anonymous")), newest_first(&all));
     for query in [
         "state=open&day=2026-01-31",
         "state=new",

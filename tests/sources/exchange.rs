@@ -163,10 +163,20 @@ fn three_servers_in_a_ring_have_each_others_books() {
         let killed = 1 + round as usize % 2;
         ring[killed].start(&keys[killed - 1]);
     }
-    until("what changed comes", || all_have_come(&ring));
-    assert!(has_come(&ring[0], "own", &ring[1], "first", "digest"));
-    let (_, report) = ring[2].send("POST", "/v1/checks", &json!({ "text": prose(61, 900) }));
-    assert_eq!(report["verdict"], "protected", "{report}");
+    let amendment = json!({ "rights": "public_domain" });
+    let (status, answer) = ring[0].send("PATCH", "/v1/libraries/own/books/free", &amendment);
+    assert_eq!(status, 200, "{answer}");
+    until("what changed comes", || {
+        let same = |field| has_come(&ring[0], "own", &ring[1], "first", field);
+        all_have_come(&ring) && same("digest") && same("rights")
+    });
+    assert_eq!(ring[1].books("first", "rights")["free"], "public_domain");
+    for text in [prose(41, 900), prose(61, 900)] {
+        let check = json!({ "text": text });
+        until("the last one knows it", || {
+            ring[2].send("POST", "/v1/checks", &check).1["verdict"] == "protected"
+        });
+    }
 }
 
 #[test]
