@@ -128,9 +128,7 @@ async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRespo
         }
         condition.holds(&key, Some(&record))?;
         let tag = record.tag();
-        if !catalogue.sees_notes()? {
-            record.standing.note = None;
-        }
+        catalogue.hide_notes([&mut record.standing])?;
         in_version(record, tag)
     })
     .await

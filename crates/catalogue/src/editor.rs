@@ -10,7 +10,7 @@ use super::{
     CheckQueue, Checks, Copying, Decisions, DuplicateJobs, Evidence, Ingest, Jobs, Keys, Libraries,
     ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
-use lapidary_store::{Action, Actor, RowChange, Store, StoreError, Table, tag_of};
+use lapidary_store::{Action, Actor, RowChange, Standing, Store, StoreError, Table, tag_of};
 use lapidary_work::LeasedWork;
 
 /// Changes a catalogue on behalf of an actor, whom the audit log names. Read with the methods of [`Catalogue`].
@@ -93,16 +93,21 @@ impl Editor<'_> {
         }
     }
 
-    /// Whether they see what a library noted about its books. Keys that only follow it do not.
+    /// Takes out what a library noted about its books, for keys that only follow it.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn sees_notes(&self) -> Result<bool, CatalogueError> {
-        let Some(name) = self.key() else {
-            return Ok(true);
-        };
-        let key = self.keys().named(name)?;
-        Ok(key.is_some_and(|key| key.permits(Permission::Ingest)))
+    pub fn hide_notes<'s>(
+        &self,
+        standings: impl IntoIterator<Item = &'s mut Standing>,
+    ) -> Result<(), CatalogueError> {
+        let key = self.key().map(|name| self.keys().named(name)).transpose()?;
+        // A key that was revoked meanwhile sees none.
+        let sees = key.is_none_or(|key| key.is_some_and(|key| key.permits(Permission::Ingest)));
+        for standing in standings.into_iter().filter(|_| !sees) {
+            standing.note = None;
+        }
+        Ok(())
     }
 
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic

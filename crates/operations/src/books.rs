@@ -20,9 +20,7 @@ impl Operation for ShowBook {
 
     fn run(session: &Session<'_>, key: BookKey, (): ()) -> Result<Record, OperationError> {
         let mut record = there(session.books().get(&key)?, &key)?;
-        if !session.sees_notes()? {
-            record.standing.note = None;
-        }
+        session.hide_notes([&mut record.standing])?;
         Ok(record.into())
     }
 }

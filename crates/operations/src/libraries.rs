@@ -48,11 +48,7 @@ impl Operation for ListBooks {
         let cursor = query.place::<BookId>()?;
         let books = session.books();
         let mut page = books.page(&library, cursor.as_ref(), query.limit()?)?;
-        if !session.sees_notes()? {
-            for book in &mut page.books {
-                book.standing.note = None;
-            }
-        }
+        session.hide_notes(page.books.iter_mut().map(|book| &mut book.standing))?;
         Ok(page)
     }
 }
