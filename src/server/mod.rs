@@ -159,7 +159,7 @@ pub enum ServerError {
         why: String,
     },
     /// The buckets of S3 cannot be used.
-    #[error("s3.{0}")]
+    #[error("the settings of s3: {0}")]
     Buckets(String),
     /// Another I/O error.
     #[error("the server failed: {0}")]

@@ -402,14 +402,10 @@ fn pass(source: &Source, place: &Credentials) -> Result<Pass, HarvestError> {
     };
     let found = found.trim();
     if source.kind == SourceKind::S3 {
-        let pair = found.split_once(':');
-        let (id, secret) = pair.ok_or_else(|| wrong("give ID:SECRET of an access key"))?;
         let prefix = Prefix::of(source).map_err(HarvestError::Input)?;
-        return Ok(Pass::Signature(AccessKey {
-            id: id.to_owned(),
-            secret: secret.to_owned(),
-            region: prefix.region().to_owned(),
-        }));
+        return AccessKey::of(found, prefix.region())
+            .map(Pass::Signature)
+            .map_err(wrong);
     }
     Ok(Pass::Header(match found {
         "" => return Err(wrong("there are none")),

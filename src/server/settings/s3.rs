@@ -76,39 +76,27 @@ impl S3Arguments {
         if self.buckets.is_empty() {
             return Ok(None);
         }
-        let (key_id, secret) = self
-            .secret()
-            .map_err(|why| ServerError::Buckets(format!("credentials: {why}")))?;
-        let access = S3Access {
-            endpoint: self.endpoint.clone(),
-            region: self.region.clone(),
-            key_id,
-            secret,
-            buckets: self.buckets.clone(),
-        };
-        let store = ObjectStore::new(access);
-        store
-            .map(Some)
-            .map_err(|why| ServerError::Buckets(format!("endpoint: {why}")))
+        let store = self.access_key().and_then(|key| {
+            ObjectStore::new(S3Access {
+                endpoint: self.endpoint.clone(),
+                region: self.region.clone(),
+                key,
+                buckets: self.buckets.clone(),
+            })
+        });
+        store.map(Some).map_err(ServerError::Buckets)
     }
 
-    /// The access key: its id and its secret.
-    fn secret(&self) -> Result<(String, String), String> {
-        let Some(file) = &self.credentials else {
-            let variable = |name: &str| {
-                env::var(name).map_err(|_| format!("set {name}, or name a file with ID:SECRET"))
-            };
-            return Ok((
-                variable("AWS_ACCESS_KEY_ID")?,
-                variable("AWS_SECRET_ACCESS_KEY")?,
-            ));
-        };
-        let read = fs::read_to_string(file);
-        let pair = read.map_err(|error| format!("{}: {error}", file.display()))?;
-        let pair = pair.trim().split_once(':');
-        let (id, secret) =
-            pair.ok_or_else(|| format!("{}: write ID:SECRET into it", file.display()))?;
-        Ok((id.to_owned(), secret.to_owned()))
+    /// The access key: `ID:SECRET`.
+    fn access_key(&self) -> Result<String, String> {
+        if let Some(file) = &self.credentials {
+            return fs::read_to_string(file)
+                .map_err(|error| format!("{}: {error}", file.display()));
+        }
+        let [id, secret] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map(|name| {
+            env::var(name).map_err(|_| format!("set {name}, or name a file with ID:SECRET"))
+        });
+        Ok(format!("{}:{}", id?, secret?))
     }
 
     /// Says what is wrong with them, if anything is.

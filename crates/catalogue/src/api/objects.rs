@@ -78,6 +78,7 @@ pub struct ObjectAnswer {
     pub reason: Option<Reason>,
     /// The id of the filed check, which it has as its tag `lapidary-report`.
     pub filed: Option<String>,
-    /// Why it was not checked, or has no tags. If it is there, its tag `lapidary-verdict` is `unchecked`, and `lapidary-reason` the code.
+    /// Why it was not checked, or has no tags. What was there but could not be checked has the tag `lapidary-verdict` `unchecked`, and
+    /// the code as `lapidary-reason`.
     pub problem: Option<Problem>,
 }

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::super::kind::{Entries, Page};
 use super::super::{Entry, Reason, Source};
-use super::{child, named};
+use super::{INEXPRESSIBLE, child, is_expressible, named};
 use lapidary_extract::rank;
 
 /// The objects of a bucket whose keys begin alike, as the address of a source names them: `https://HOST/BUCKET/PREFIX`.
@@ -56,6 +56,9 @@ impl Prefix {
 
     /// An object that a page lists. What ends with `/` is a folder of a console.
     fn object(&self, node: Node<'_, '_>, key: String, page: &Page<'_>) -> Option<Entry> {
+        if !is_expressible(&key) {
+            return Some(Entry::unusable(key, Reason::Address, INEXPRESSIBLE));
+        }
         let address = self.bucket.object_url(&key);
         if key.ends_with('/') || !page.source.takes(address.as_str()) {
             return None;
@@ -155,6 +158,22 @@ mod tests {
         assert!(found[2].page);
         assert_eq!(found[2].address, next);
         assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn no_key_leads_out_of_the_bucket() {
+        for key in [
+            "../other/secret.txt",
+            "n/../../other/secret.txt",
+            "n/./a.txt",
+        ] {
+            let xml = format!(
+                "<ListBucketResult><Contents><Key>{key}</Key></Contents></ListBucketResult>"
+            );
+            let found = listed("https://s3.example/books", &xml).expect("a list");
+            let why = found[0].unusable.as_ref().expect("a reason");
+            assert_eq!(why.reason, Reason::Address, "{key}");
+        }
     }
 
     #[test]

@@ -45,10 +45,8 @@ pub struct S3Access {
     pub endpoint: Option<String>,
     /// The region.
     pub region: String,
-    /// The id of the access key.
-    pub key_id: String,
-    /// Its secret.
-    pub secret: String,
+    /// The access key: `ID:SECRET`.
+    pub key: String,
     /// The buckets that may be named.
     pub buckets: Vec<String>,
 }
@@ -93,14 +91,8 @@ impl ObjectName {
     /// [`S3Error::Refused`] for keys that addresses cannot express: with `.` or `..` between slashes, empty or too long.
     pub fn new(bucket: impl Into<String>, key: impl Into<String>) -> Result<Self, S3Error> {
         let (bucket, key) = (bucket.into(), key.into());
-        let is_expressible = (1..=KEY_BYTES).contains(&key.len())
-            && !key
-                .split(['/', '\\'])
-                .any(|part| part == "." || part == "..");
-        if bucket.is_empty() || !is_expressible {
-            let why =
-                "the key of an object has 1 to 1,024 bytes, and no '.' or '..' between slashes";
-            return Err(S3Error::Refused(why.to_owned()));
+        if bucket.is_empty() || !is_expressible(&key) {
+            return Err(S3Error::Refused(INEXPRESSIBLE.to_owned()));
         }
         Ok(Self {
             bucket,
@@ -143,14 +135,37 @@ impl fmt::Display for ObjectName {
     }
 }
 
+/// Whether an address leads to the key. One with `.` or `..` would lead to another key, or to another bucket.
+fn is_expressible(key: &str) -> bool {
+    let mut parts = key.split(['/', '\\']);
+    (1..=KEY_BYTES).contains(&key.len()) && !parts.any(|part| part == "." || part == "..")
+}
+
+/// Why a key is not taken.
+const INEXPRESSIBLE: &str =
+    "the key of an object has 1 to 1,024 bytes, and no '.' or '..' between slashes";
+
 /// What signs requests (AWS Signature Version 4), so that they are let in.
 pub(super) struct AccessKey {
-    pub(super) id: String,
-    pub(super) secret: String,
-    pub(super) region: String,
+    id: String,
+    secret: String,
+    region: String,
 }
 
 impl AccessKey {
+    /// From `ID:SECRET`, or why that is none.
+    pub(super) fn of(pair: &str, region: &str) -> Result<Self, &'static str> {
+        let (id, secret) = pair
+            .trim()
+            .split_once(':')
+            .ok_or("give ID:SECRET of an access key")?;
+        Ok(Self {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+            region: region.to_owned(),
+        })
+    }
+
     /// The address with a signature, for a request with these headers besides others.
     pub(super) fn signed(&self, method: Method, url: &Url, headers: &[(&str, &str)]) -> Url {
         let mut pairs: Vec<_> = url.query_pairs().into_owned().collect();
@@ -184,13 +199,12 @@ pub struct ObjectStore {
 
 impl ObjectStore {
     /// # Errors
-    /// Why the address or the name of a bucket cannot be used.
+    /// Why the address, the access key or the name of a bucket cannot be used.
     pub fn new(access: S3Access) -> Result<Self, String> {
         let S3Access {
             endpoint,
             region,
-            key_id,
-            secret,
+            key,
             buckets,
         } = access;
         let style = match &endpoint {
@@ -218,11 +232,7 @@ impl ObjectStore {
                     .timeout_connect(Some(CONNECTING))
                     .user_agent(concat!("lapidary/", env!("CARGO_PKG_VERSION")))
             }),
-            key: AccessKey {
-                id: key_id,
-                secret,
-                region,
-            },
+            key: AccessKey::of(&key, &region)?,
         })
     }
 
@@ -426,7 +436,110 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ObjectName, tagging, tags_in};
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread::{self, JoinHandle};
+
+    use super::{ObjectName, ObjectStore, S3Access, S3Error, tagging, tags_in};
+
+    const VERDICT: (&str, &str) = ("lapidary-verdict", "free");
+
+    /// A server that gives these answers, `ETag` and body, and tells what it was asked: the method, and the body.
+    fn scripted(answers: Vec<(&'static str, String)>) -> (ObjectStore, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let serve = move || {
+            let mut asked = Vec::new();
+            for (etag, body) in answers {
+                let (mut stream, _) = listener.accept().expect("a request");
+                let mut reader = BufReader::new(stream.try_clone().expect("the same"));
+                let (mut method, mut length) = (String::new(), 0);
+                loop {
+                    let mut line = String::new();
+                    reader.read_line(&mut line).expect("a line");
+                    let line = line.trim().to_ascii_lowercase();
+                    if line.is_empty() {
+                        break;
+                    }
+                    if let Some(value) = line.strip_prefix("content-length: ") {
+                        length = value.parse().expect("a number");
+                    }
+                    if method.is_empty() {
+                        method = line.split(' ').next().unwrap_or_default().to_owned();
+                    }
+                }
+                let mut sent = vec![0; length];
+                reader.read_exact(&mut sent).expect("a body");
+                asked.push(format!("{method} {}", String::from_utf8_lossy(&sent)));
+                let length = body.len();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\nETag: \"{etag}\"\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                );
+                stream.write_all(answer.as_bytes()).expect("an answer");
+            }
+            asked
+        };
+        let store = ObjectStore::new(S3Access {
+            endpoint: Some(endpoint),
+            region: "us-east-1".to_owned(),
+            key: "id:secret".to_owned(),
+            buckets: vec!["b".to_owned()],
+        });
+        (store.expect("a store"), thread::spawn(serve))
+    }
+
+    fn set_of(tags: &[(&str, &str)]) -> String {
+        let tags = tags.iter();
+        let tags: Vec<_> = tags
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        tagging(&tags)
+    }
+
+    fn tag(store: &ObjectStore) -> Result<(), S3Error> {
+        let object = ObjectName::new("b", "k").expect("a name");
+        store.tag(&object.with_etag(Some("a")), &[VERDICT])
+    }
+
+    #[test]
+    fn a_verdict_is_taken_back_from_what_replaced_an_object() {
+        let owner = ("owner", "me");
+        let (store, server) = scripted(vec![
+            ("a", String::new()),
+            ("a", set_of(&[owner])),
+            ("a", String::new()),
+            // Now it is another.
+            ("b", String::new()),
+            ("b", set_of(&[VERDICT, owner])),
+            ("b", set_of(&[VERDICT, owner])),
+            ("b", String::new()),
+        ]);
+        let error = tag(&store).expect_err("it was replaced").to_string();
+        assert!(error.contains("replaced"), "{error}");
+        let asked = server.join().expect("all was asked for");
+        assert_eq!(asked[2], format!("put {}", set_of(&[owner, VERDICT])));
+        assert_eq!(asked[6], format!("put {}", set_of(&[owner])));
+    }
+
+    #[test]
+    fn the_verdict_of_the_next_event_stays() {
+        let (store, server) = scripted(vec![
+            ("a", String::new()),
+            ("a", set_of(&[])),
+            ("a", String::new()),
+            ("b", String::new()),
+            ("b", set_of(&[("lapidary-verdict", "protected")])),
+        ]);
+        tag(&store).expect_err("it was replaced");
+        assert_eq!(server.join().expect("all was asked for").len(), 5);
+    }
+
+    #[test]
+    fn an_object_that_was_replaced_before_gets_no_tags() {
+        let (store, server) = scripted(vec![("b", String::new())]);
+        tag(&store).expect_err("it was replaced");
+        assert_eq!(server.join().expect("all was asked for"), ["head "]);
+    }
 
     #[test]
     fn tags_are_read_as_they_were_written() {
