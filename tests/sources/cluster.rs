@@ -52,7 +52,7 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
     send(&servers[0], "POST", "/v1/sources/it/run", &Value::Null);
     for _ in 0..kills {
         let before = asked();
-        until("some server runs it", || asked() > before + 10);
+        until("a server goes on with it", || asked() > before + 10);
         drop(servers.remove(0));
     }
     // A command does not run it beside them.
@@ -71,7 +71,7 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
     // Removed through one server, it stops in the other.
     send(&servers[0], "POST", "/v1/sources/it/run", &Value::Null);
     let before = asked();
-    until("some server runs it", || asked() > before + 5);
+    until("it is run a third time", || asked() > before + 5);
     for server in &servers {
         send(server, "DELETE", "/v1/sources/it", &Value::Null);
     }

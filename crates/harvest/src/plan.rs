@@ -109,6 +109,12 @@ impl RunPlan {
         })
     }
 
+    /// Whether a run that is asked for now is one that goes on already. One that has deleted what planned it is at its end,
+    /// whatever its beat says.
+    pub(super) fn goes_on(&self) -> bool {
+        self.is_running() && self.planned.is_some()
+    }
+
     /// When it is to run, if ever.
     pub(super) fn due(&self, source: &Source) -> Option<Timestamp> {
         self.planned
@@ -242,4 +248,26 @@ pub(super) fn removed(catalogue: &Catalogue) -> Result<Vec<BookId>, HarvestError
 /// All rows of a source's plan, to delete them.
 pub(super) fn drop_plan(name: &BookId) -> [RowChange; 2] {
     [b'w', b'b'].map(|kind| RowChange::delete(Table::Harvests, key(kind, name.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_at_its_end_is_not_the_one_that_is_asked_for() {
+        let now = Timestamp::now();
+        let beat = |runs| Beat {
+            begun: now,
+            seen: now,
+            runs,
+        };
+        let plan = |planned, runs| RunPlan {
+            planned,
+            beat: Some(beat(runs)),
+        };
+        assert!(plan(Some(PlannedRun::now()), true).goes_on());
+        assert!(!plan(None, true).goes_on());
+        assert!(!plan(Some(PlannedRun::now()), false).goes_on());
+    }
 }

@@ -377,7 +377,7 @@ pub fn want_source(editor: &Editor<'_>, name: &BookId) -> Result<(), HarvestErro
     if editor.source(name)?.paused {
         return Err(HarvestError::Paused(name.as_str().to_owned()));
     }
-    if !plan::plan(editor, name)?.is_running() {
+    if !plan::plan(editor, name)?.goes_on() {
         editor.apply_rows(&[put_planned(name, &PlannedRun::now())])?;
     }
     Ok(())
