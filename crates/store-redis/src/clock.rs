@@ -18,7 +18,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::command::Command;
 use super::keys::{KeySpace, SHARDS};
@@ -157,7 +158,7 @@ impl Clocks {
 
     /// Notes that the witnesses must know what a clock said.
     pub(super) fn say(&self, shard: u32, said: u64) {
-        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut untold = self.untold.lock();
         let known = untold.entry(shard).or_default();
         *known = said.max(*known);
     }
@@ -175,11 +176,11 @@ impl Clocks {
     /// Waits until it is this thread's turn to tell the witnesses. Whoever told them before told them of all changes that were
     /// made before.
     pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
+        self.telling.lock()
     }
 
     pub(super) fn take_untold(&self) -> BTreeMap<u32, u64> {
-        std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.untold.lock())
     }
 
     /// The command that tells a witness.

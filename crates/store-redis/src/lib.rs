@@ -74,12 +74,13 @@ mod vitals;
 mod write;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lapidary_gems::{Recipe, RecipeName};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use redis::{FromRedisValue, Value};
 
 pub use self::address::{BadAddress, ClusterAddress};
@@ -241,7 +242,7 @@ impl Shared {
     }
 
     fn read_owners(&self) -> RwLockReadGuard<'_, LibraryNumbers> {
-        self.owners.read().unwrap_or_else(PoisonError::into_inner)
+        self.owners.read()
     }
 
     fn damaged(&self, detail: impl Into<String>) -> StoreError {

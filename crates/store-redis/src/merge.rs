@@ -9,7 +9,6 @@
 //! because it read some buckets before the change and others after it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -77,7 +76,7 @@ impl Merging<'_> {
         recipes: &Recipes,
         lengths: &[(Vec<u8>, i64)],
     ) -> Result<(), StoreError> {
-        let later = self.0.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = self.0.later.lock();
         let full = lengths
             .iter()
             .filter(|(key, length)| *length >= MANY && !later.contains_key(key));
@@ -88,7 +87,7 @@ impl Merging<'_> {
 
     /// Remembers to merge buckets that have many fields now, once their doubted postings have stayed long enough.
     pub(super) fn merge_later(&self, buckets: impl IntoIterator<Item = (Vec<u8>, i64)>) {
-        let mut later = self.0.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut later = self.0.later.lock();
         let due = Instant::now() + Duration::from_secs(STAYS + 5);
         for (key, _) in buckets.into_iter().filter(|(_, length)| *length >= MANY) {
             if later.len() < MOST_REMEMBERED {
@@ -100,7 +99,7 @@ impl Merging<'_> {
     /// Merges the buckets that were remembered long enough ago.
     pub(super) fn merge_due(&self) -> Result<(), StoreError> {
         let now = Instant::now();
-        let mut later = self.0.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut later = self.0.later.lock();
         let due: Vec<Vec<u8>> = later
             .extract_if(|_, due| *due <= now)
             .map(|(key, _)| key)
@@ -118,10 +117,10 @@ impl Merging<'_> {
     pub(super) fn merge_next(&self) -> Result<(), StoreError> {
         let recipes = self.0.meta().recipes()?;
         let next = &self.0.next_bucket;
-        let (number, first) = *next.lock().unwrap_or_else(PoisonError::into_inner);
+        let (number, first) = *next.lock();
         let later = recipes.0.iter().filter(|recipe| recipe.number >= number);
         let Some(recipe) = later.min_by_key(|recipe| recipe.number) else {
-            *next.lock().unwrap_or_else(PoisonError::into_inner) = (0, 0);
+            *next.lock() = (0, 0);
             return Ok(());
         };
         let first = if recipe.number == number { first } else { 0 };
@@ -136,7 +135,7 @@ impl Merging<'_> {
         let changed = changed.filter(|(_, length)| *length >= CHANGED);
         let changed: Vec<Vec<u8>> = changed.map(|(key, _)| key).collect();
         self.merge(&recipes, &changed)?;
-        *next.lock().unwrap_or_else(PoisonError::into_inner) = if end == count {
+        *next.lock() = if end == count {
             (recipe.number.saturating_add(1), 0)
         } else {
             (recipe.number, end)

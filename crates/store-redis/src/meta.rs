@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use lapidary_gems::Recipe;
@@ -296,11 +296,7 @@ impl Meta<'_> {
 
     /// The recipes when they were last read.
     pub(super) fn last_recipes(&self) -> Arc<RecipesThen> {
-        self.0
-            .last_recipes
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.last_recipes.read().clone()
     }
 
     pub(super) fn recipes_command(&self) -> Command {
@@ -320,11 +316,7 @@ impl Meta<'_> {
         let recipes = Arc::new(RecipesThen::read(self.0.address(), text)?);
         // They change when numbers were lost, too.
         self.0.numbering().doubt();
-        *self
-            .0
-            .last_recipes
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = recipes.clone();
+        *self.0.last_recipes.write() = recipes.clone();
         Ok(recipes)
     }
 

@@ -4,7 +4,6 @@
 //! keeps all it has read of them, and reads more when it meets a number that it does not know.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::PoisonError;
 
 use redis::Value;
 
@@ -93,11 +92,7 @@ impl Numbering<'_> {
     /// Reads everything again before it is needed, because numbers may have been lost and given again. What is being done
     /// goes on with what was known.
     pub(super) fn doubt(&self) {
-        let mut owners = self
-            .0
-            .owners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self.0.owners.write();
         owners.is_old = !owners.blocks.is_empty() || !owners.names.is_empty();
     }
 
@@ -149,11 +144,7 @@ impl Numbering<'_> {
         {
             return Err(self.0.damaged("the libraries are not numbered one by one"));
         }
-        let mut owners = self
-            .0
-            .owners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self.0.owners.write();
         // Another thread may have read more.
         if sorted.len() > owners.names.len() || owners.is_old {
             owners.names = sorted.into_iter().map(|(_, name)| name).collect();
@@ -229,11 +220,7 @@ impl Numbering<'_> {
         let read = self.0.client.read(&self.owners_commands(&shards))?;
         self.add_owners(&shards, read)?;
         self.learn_libraries()?;
-        let mut owners = self
-            .0
-            .owners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self.0.owners.write();
         owners.is_old = false;
         Ok(())
     }
@@ -247,11 +234,7 @@ impl Numbering<'_> {
 
     /// Adds what was read of shards. Returns whether there is a library without a known name.
     fn add_owners(&self, shards: &[u32], read: Vec<Value>) -> Result<bool, StoreError> {
-        let mut owners = self
-            .0
-            .owners
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self.0.owners.write();
         owners.blocks.resize(SHARDS as usize, Vec::new());
         let mut nameless = false;
         for (shard, value) in shards.iter().zip(read) {

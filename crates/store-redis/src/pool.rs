@@ -1,9 +1,9 @@
 //! Connections to nodes, and which nodes are silent.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use redis::{Connection, Script};
 
 use super::login::Login;
@@ -47,12 +47,7 @@ impl Pool {
 
     /// Takes an idle connection to a node, or makes one.
     pub(super) fn take(&self, node: &str) -> Result<PooledConnection, String> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_mut(node)
-            .and_then(Vec::pop);
+        let idle = self.idle.lock().get_mut(node).and_then(Vec::pop);
         if let Some(connection) = idle {
             return Ok(connection);
         }
@@ -76,7 +71,7 @@ impl Pool {
     }
 
     pub(super) fn give_back(&self, node: &str, connection: PooledConnection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         let idle = idle.entry(node.to_owned()).or_default();
         if idle.len() < IDLE {
             idle.push(connection);
@@ -85,18 +80,12 @@ impl Pool {
 
     /// Drops the idle connections to a node, which are likely of no use.
     pub(super) fn forget(&self, node: &str) {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(node);
+        self.idle.lock().remove(node);
     }
 
     /// Notes that a node was silent.
     pub(super) fn hush(&self, node: &str) {
-        self.silent
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(node.to_owned(), Instant::now());
+        self.silent.lock().insert(node.to_owned(), Instant::now());
     }
 
     /// The primaries to ask for the epoch: those that have not been silent lately, or all.
@@ -105,7 +94,7 @@ impl Pool {
         topology: &'t Topology,
         all: bool,
     ) -> impl Iterator<Item = &'t str> {
-        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut silent = self.silent.lock();
         silent.retain(|_, since| since.elapsed() < SILENT);
         topology
             .primaries()

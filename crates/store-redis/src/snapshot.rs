@@ -7,9 +7,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::iter;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
+use parking_lot::{Mutex, MutexGuard};
 use serde::de::DeserializeOwned;
 
 use super::Shared;
@@ -95,7 +96,7 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     fn seen(&self) -> MutexGuard<'_, SeenStates> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock()
     }
 
     /// Reads books, each as it was when it was first read. `more` are more fields to read of each.

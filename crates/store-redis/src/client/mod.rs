@@ -22,11 +22,12 @@
 mod witnesses;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, RwLock};
 use redis::{Script, ServerError, Value};
 
 use self::witnesses::Witnesses;
@@ -322,10 +323,7 @@ impl Client {
     }
 
     pub(super) fn topology(&self) -> Arc<Topology> {
-        self.topology
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.topology.read().clone()
     }
 
     fn run(
@@ -399,7 +397,7 @@ impl Client {
             let said = read::<Option<u64>>(said).flatten().unwrap_or(0);
             if let Some(set_back) = self.clocks.compare(clock, said, uses) {
                 if let Some(all) = &self.set_back {
-                    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut all = all.lock();
                     all.insert(set_back.shard, set_back);
                     continue;
                 }
@@ -416,7 +414,7 @@ impl Client {
     /// The clocks that were set back, of a client that believes all nodes.
     pub(super) fn set_back(&self) -> Vec<SetBack> {
         let all = self.set_back.iter().flat_map(|all| {
-            let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            let all = all.lock();
             all.values().copied().collect::<Vec<_>>()
         });
         all.collect()
@@ -811,10 +809,7 @@ impl Client {
                         self.clocks.must_learn.store(true, Ordering::Release);
                         self.clocks.must_tell_again.store(true, Ordering::Release);
                     }
-                    *self
-                        .topology
-                        .write()
-                        .unwrap_or_else(PoisonError::into_inner) = Arc::new(topology);
+                    *self.topology.write() = Arc::new(topology);
                     return Ok(());
                 }
                 Err(error) => {
