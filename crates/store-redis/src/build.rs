@@ -35,7 +35,7 @@ impl BulkBuild<'_> {
         let total: u64 = self
             .0
             .meta()
-            .summaries(&self.0.meta().totals()?, &recipes)?
+            .summaries(self.0.meta().totals()?.as_ref(), &recipes)?
             .iter()
             .map(|library| library.books)
             .sum();

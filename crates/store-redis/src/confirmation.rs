@@ -48,15 +48,17 @@ impl ClusterSnapshot<'_> {
         let count = commands.len();
         commands.extend([
             self.shared.meta().recipes_command(),
-            self.shared.meta().totals_command(),
+            self.shared.meta().totals_version_command(),
         ]);
         let read = self.shared.client.read_in_order(&commands, true);
         let (mut answers, nodes) = read.inspect_err(|error| {
             let _ = self.confirmed.set(Confirmed::Unread(error.clone()));
         })?;
-        let [recipes, totals] = answers.split_off(count).try_into().unwrap_or_default();
+        let [recipes, version] = answers.split_off(count).try_into().unwrap_or_default();
         let same = self.shared.meta().recipes_in(recipes)?.is(&self.recipes);
-        let _ = self.totals.set(self.shared.answer(totals)?);
+        if let Some(totals) = self.shared.meta().totals_of(version)? {
+            let _ = self.totals.set(totals);
+        }
         let _ = self.confirmed.set(if same {
             Confirmed::Same
         } else {

@@ -95,7 +95,7 @@ use self::intent::Intents;
 use self::keys::KeySpace;
 use self::large::LargeValues;
 use self::merge::Merging;
-use self::meta::{Meta, RecipesThen};
+use self::meta::{Meta, RecipesThen, Totals};
 use self::owners::{LibraryNumbers, Numbering};
 use self::rows::Rows;
 use self::sharing::Fence;
@@ -146,6 +146,8 @@ struct Shared {
     owners: RwLock<LibraryNumbers>,
     /// The recipes when they were last read.
     last_recipes: RwLock<Arc<RecipesThen>>,
+    /// The totals when they were last read.
+    last_totals: RwLock<Arc<Totals>>,
     /// Buckets to merge, and when.
     later: Mutex<HashMap<Vec<u8>, Instant>>,
     /// The number of the recipe, and of its bucket, from which on buckets are looked at next.
@@ -159,6 +161,7 @@ impl Shared {
             keys: KeySpace::new(&address.prefix),
             owners: RwLock::default(),
             last_recipes: RwLock::default(),
+            last_totals: RwLock::default(),
             later: Mutex::default(),
             next_bucket: Mutex::default(),
         })

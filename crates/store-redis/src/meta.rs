@@ -28,7 +28,7 @@ use lapidary_store::{
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
 /// The version of everything that is stored. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 3;
+pub(super) const FORMAT_VERSION: u32 = 4;
 
 /// What all versions of the stored recipes have. The first ones did not name theirs.
 #[derive(Deserialize)]
@@ -171,6 +171,9 @@ impl Deref for RecipesThen {
 /// The sums of all books.
 pub(super) type Totals = HashMap<String, String>;
 
+/// What is different in the totals after each change of them.
+const TOTALS_VERSION: &str = "version";
+
 /// A total that does not match the books.
 pub(super) enum WrongTotal {
     /// By how much a sum is too small.
@@ -187,7 +190,7 @@ impl WrongTotal {
     }
 
     /// The command that corrects it.
-    pub(super) fn correction(self, totals: &[u8]) -> Command {
+    fn correction(self, totals: &[u8]) -> Command {
         match self {
             Self::Sum { key, by } => Command::new("HINCRBY", totals, (key, by)),
             Self::Time { key, at } => Command::new("HSET", totals, (key, at)),
@@ -403,12 +406,38 @@ impl Meta<'_> {
             .collect()
     }
 
-    pub(super) fn totals(&self) -> Result<Totals, StoreError> {
-        self.read_meta(self.totals_command())
+    /// The totals as they are now.
+    pub(super) fn totals(&self) -> Result<Arc<Totals>, StoreError> {
+        let totals = Command::bare("HGETALL", &self.0.keys.meta("totals"));
+        let totals: Arc<Totals> = Arc::new(self.read_meta(totals)?);
+        *self.0.last_totals.write() = Arc::clone(&totals);
+        Ok(totals)
     }
 
-    pub(super) fn totals_command(&self) -> Command {
-        Command::bare("HGETALL", &self.0.keys.meta("totals"))
+    /// Reads their version, which says whether they must be read: they grow with the number of libraries.
+    pub(super) fn totals_version_command(&self) -> Command {
+        let totals = self.0.keys.meta("totals");
+        Command::new("HGET", &totals, TOTALS_VERSION)
+    }
+
+    /// The totals of this version, if it is the one that was last read.
+    pub(super) fn totals_of(&self, version: Value) -> Result<Option<Arc<Totals>>, StoreError> {
+        let version: Option<String> = self.0.answer(version)?;
+        let last = self.0.last_totals.read();
+        let is_last = version.is_some() && last.get(TOTALS_VERSION) == version.as_ref();
+        Ok(is_last.then(|| Arc::clone(&last)))
+    }
+
+    /// Corrects totals.
+    pub(super) fn correct_totals(&self, wrong: Vec<WrongTotal>) -> Result<(), StoreError> {
+        let totals = self.0.keys.meta("totals");
+        for total in wrong {
+            self.0.write_one(total.correction(&totals))?;
+        }
+        let version = (TOTALS_VERSION, Uuid::now_v7().simple().to_string());
+        self.0
+            .write_one(Command::new("HSET", &totals, version))
+            .map(drop)
     }
 
     /// The summaries of all libraries that hold books, sorted by name.

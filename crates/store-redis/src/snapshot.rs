@@ -42,7 +42,7 @@ pub(super) struct ClusterSnapshot<'a> {
     pub(super) recipes: Arc<RecipesThen>,
     /// Whether these are the recipes of the catalogue, once it is known.
     pub(super) confirmed: OnceLock<Confirmed>,
-    pub(super) totals: OnceLock<Totals>,
+    pub(super) totals: OnceLock<Arc<Totals>>,
     seen: Mutex<SeenStates>,
 }
 

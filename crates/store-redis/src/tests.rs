@@ -12,7 +12,7 @@ use self::nodes::Nodes;
 use super::buckets::Posts;
 use super::change::{Committed, Plan};
 use super::keys::{Place, slot};
-use super::meta::FORMAT_VERSION;
+use super::meta::{FORMAT_VERSION, WrongTotal};
 use super::*;
 use lapidary_common::description::Description;
 use lapidary_store::{
@@ -1406,6 +1406,7 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
     };
     store.shared.meta().recipes().unwrap();
     store.shared.numbering().learn_all_owners().unwrap();
+    unconfirmed(&store).sizes(&name()).unwrap();
     let asked = || {
         store
             .shared
@@ -1425,6 +1426,28 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
         snapshot.known().map(drop).unwrap();
         assert_eq!(asked() - before, round_trips);
     }
+}
+
+#[test]
+fn totals_that_were_read_count_until_they_change() {
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    other.shared.meta().recipes().unwrap();
+    let books = |store: &ClusterStore| unconfirmed(store).coverage(&name()).unwrap().total;
+    for count in 1..4 {
+        let id = count.to_string();
+        store.put(&Actor::Local, vec![book(&id, 0..10)]).unwrap();
+        assert_eq!([books(&store), books(&other)], [count, count]);
+    }
+    let totals = other.shared.meta().totals().unwrap();
+    let key = totals
+        .keys()
+        .find(|key| key.starts_with("l:") && key.ends_with(":0"));
+    let key = key.unwrap().clone();
+    let wrong = vec![WrongTotal::Sum { key, by: 1 }];
+    store.shared.meta().correct_totals(wrong).unwrap();
+    assert_eq!([books(&store), books(&other)], [4, 4]);
 }
 
 #[test]

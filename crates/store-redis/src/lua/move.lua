@@ -19,4 +19,7 @@ for _, most in ipairs(entry.most) do
         redis.call('HSET', KEYS[2], most[1], most[2])
     end
 end
+-- Another word each time, also if the catalogue was set back and the same entry is moved again.
+local now = redis.call('TIME')
+redis.call('HSET', KEYS[2], 'version', table.concat({ now[1], now[2], ARGV[2], ARGV[3] }, '.'))
 return 1

@@ -558,7 +558,7 @@ impl<'a> ClusterVerification<'a> {
     /// Compares the totals with those of the books that were read, or are read again if books were changed since then.
     fn totals(&mut self, mut before: u64) -> Result<(), StoreError> {
         for _ in 0..COUNTS {
-            let wrong = self.sums.compared(&self.shared.meta().totals()?);
+            let wrong = self.sums.compared(self.shared.meta().totals()?.as_ref());
             if wrong.is_empty() {
                 return Ok(());
             }

@@ -72,7 +72,8 @@ pub(super) fn run(
         let has_repaired = found.repair(&mut lost)?;
         // These may have been of the books that could be found then.
         if !has_repaired {
-            found.correct_totals()?;
+            let wrong = std::mem::take(&mut found.amiss);
+            shared.meta().correct_totals(wrong)?;
             break;
         }
     }
@@ -109,14 +110,6 @@ impl ClusterVerification<'_> {
         self.large_values().mend()?;
         lost.different = different;
         Ok(!wrong.is_empty() || !back.is_empty())
-    }
-
-    fn correct_totals(&mut self) -> Result<(), StoreError> {
-        let totals = self.shared.keys.meta("totals");
-        for total in std::mem::take(&mut self.amiss) {
-            self.shared.write_one(total.correction(&totals))?;
-        }
-        Ok(())
     }
 
     /// Whether ids of books are under this key.
