@@ -1,5 +1,7 @@
 //! One client's heavy work does not starve others: small checks and administration continue.
 
+#[path = "../benches/attack/bucket.rs"]
+mod bucket;
 #[path = "../benches/attack/hostile.rs"]
 mod hostile;
 
@@ -217,7 +219,7 @@ fn hostile_clients_are_outlived() {
         folder.file(&format!("books/{book}.txt"), prose(book, 20_000));
     }
     run(
-        "ingest --data {} --library mine --rights protected {}",
+        "ingest --data {} --library books --rights protected {}",
         &[data.clone(), folder.path("books")],
     )
     .expect(0);
@@ -253,18 +255,26 @@ fn hostile_clients_are_outlived() {
     });
     let hostile = hostile.collect();
     let publisher = "--role ingest --trusted --library good publisher";
-    let [careless, good, admin, publisher] = [
+    let follower = "--permission follow --library books follower";
+    let [careless, good, admin, publisher, follower] = [
         "--role admin careless",
         "--role check good",
         "--role admin boss",
         publisher,
+        follower,
     ]
     .map(|arguments| key(&data, arguments));
     let free = TcpListener::bind("127.0.0.1:0").expect("a port");
     let clamd = free.local_addr().expect("an address").to_string();
     drop(free);
-    let options = format!("--limit-time 4 --clamd {clamd} --clamd-key check-0");
-    let server = Server::start_with(&options, &[], &data);
+    let endpoint = bucket::serve(&text).expect("a port");
+    let credentials = folder.file("credentials", "id:secret");
+    let options = format!(
+        "--limit-time 4 --clamd {clamd} --clamd-key check-0 --s3-buckets {} --s3-endpoint {endpoint} --s3-key check-0 \
+         --s3-credentials {{}}",
+        bucket::BUCKET
+    );
+    let server = Server::start_with(&options, &[&credentials], &data);
     let address = server.url.trim_start_matches("http://").to_owned();
     let (large, new_text) = (4 << 20, |seed| prose(seed, 2_000));
     let target = Target {
@@ -275,6 +285,7 @@ fn hostile_clients_are_outlived() {
         careless,
         good,
         admin,
+        follower,
         large,
         gem,
         text,

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::bucket::{BUCKET, ENDLESS, SLOW, TEXT as OBJECT};
 use crate::makers::{loops, zip};
 
 /// Timeout for responses to hostile requests.
@@ -32,6 +33,8 @@ pub struct Target {
     pub careless: String,
     pub good: String,
     pub admin: String,
+    /// A key that may follow the library `books`.
+    pub follower: String,
     /// The size of large bodies, in bytes.
     pub large: usize,
     /// A gem of a book in the catalogue, in `released`.
@@ -264,11 +267,12 @@ struct Bodies {
     title: Vec<u8>,
     zip: Vec<u8>,
     pdf: Vec<u8>,
+    onix: Vec<u8>,
 }
 
 impl Bodies {
     fn new(large: usize) -> Self {
-        let wrapped = |begin: &str, part: &str, end: &str| {
+        let filled_to = |large: usize, begin: &str, part: &str, end: &str| {
             let times = large.saturating_sub(begin.len() + end.len()) / part.len();
             [
                 begin.as_bytes(),
@@ -277,6 +281,7 @@ impl Bodies {
             ]
             .concat()
         };
+        let wrapped = |begin, part, end| filled_to(large, begin, part, end);
         let filled = |text: &str| text.repeat(large / text.len()).into_bytes();
         Self {
             objects: wrapped("{\"x\":[", "{\"\":0},", "]}\n"),
@@ -291,6 +296,13 @@ impl Bodies {
             .concat(),
             zip: zip(&[("a.txt", &vec![b' '; 8 * large])]),
             pdf: loops(),
+            // Longer feeds are refused at once.
+            onix: filled_to(
+                large.min(7 << 20),
+                "<ONIXMessage release=\"3.0\" xmlns=\"http://ns.editeur.org/onix/3.0/reference\"><Header/>",
+                "<Product><RecordReference>1</RecordReference></Product> ",
+                "</ONIXMessage>",
+            ),
         }
     }
 }
@@ -312,7 +324,7 @@ type Kind = (&'static str, fn(&Attacker<'_>) -> io::Result<String>);
 pub const KIND_COUNT: usize = KINDS.len();
 
 /// The kinds of hostile requests.
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 34] = [
     ("objects in a line of a batch", |a| {
         a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.objects)
     }),
@@ -456,6 +468,44 @@ const KINDS: [Kind; 26] = [
             )
         })
     }),
+    ("an object of a bucket that comes slowly", |a| {
+        a.hold(&a.fetches(SLOW), "")
+    }),
+    ("an object of a bucket without end", |a| {
+        a.send(&a.fetches(ENDLESS), &[])
+    }),
+    ("notifications of objects that come slowly", |a| {
+        a.hold(&a.notifies(SLOW), "")
+    }),
+    ("notifications of the flooded text", |a| {
+        a.repeats(|a| a.send(&a.notifies(OBJECT), &[]))
+    }),
+    ("a library that is followed book by book", |a| {
+        a.repeats(|a| {
+            let what = format!("GET /v1/libraries/books/exports/{}", next_number() % 20);
+            call(a.target, &a.target.follower, &what, "")
+        })
+    }),
+    ("a library that is followed and not read", |a| {
+        let what = "GET /v1/libraries/books/books?limit=1000";
+        a.hold(&head(what, &a.target.follower, JSON, 0), "")
+    }),
+    ("a feed of ONIX", |a| {
+        let what = format!("POST /v1/libraries/hostile-{}/table", a.client);
+        a.ingests(&what, "application/xml", &a.bodies.onix)
+    }),
+    ("filed checks, each watched", |a| {
+        a.repeats(|a| {
+            let text = (a.target.new_text)(next_number());
+            let head = head(
+                "POST /v1/checks?record=true",
+                a.check_key(),
+                TEXT,
+                text.len(),
+            );
+            send(&a.target.address, &head, &text)
+        })
+    }),
 ];
 
 /// A gem of `hardened`, as JSON.
@@ -532,6 +582,29 @@ impl Attacker<'_> {
             }
         }
         status(&mut stream)
+    }
+
+    /// A check of an object of the bucket.
+    fn fetches(&self, object: &str) -> String {
+        let body = format!("{{\"url\":\"s3://{BUCKET}/{object}\"}}");
+        let head = head("POST /v1/checks", self.check_key(), JSON, body.len());
+        format!("{head}{body}")
+    }
+
+    /// A notification of as many objects as one may have, with the key that may send it.
+    fn notifies(&self, object: &str) -> String {
+        let event = |_| {
+            let number = next_number();
+            format!(
+                "{{\"eventName\":\"ObjectCreated:Put\",\"s3\":{{\"bucket\":{{\"name\":\"{BUCKET}\"}},\
+                 \"object\":{{\"key\":\"{object}\",\"sequencer\":\"{number}\"}}}}}}"
+            )
+        };
+        let events: Vec<String> = (0..16).map(event).collect();
+        let body = format!("{{\"Records\":[{}]}}", events.join(","));
+        let key = &self.target.hostile[0][0];
+        let head = head("POST /v1/s3/events", key, JSON, body.len());
+        format!("{head}{body}")
     }
 
     /// Sends a file as to `clamd`.

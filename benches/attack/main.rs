@@ -10,6 +10,7 @@
 //! (as root on Linux), it runs with its child processes in one of that size; elsewhere only the memory of the server
 //! itself is measured.
 
+mod bucket;
 mod cgroup;
 mod hostile;
 #[path = "../../tests/common/makers.rs"]
@@ -19,6 +20,7 @@ mod process;
 #[path = "../../tests/common/words.rs"]
 mod words;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::net::TcpListener;
@@ -28,7 +30,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use lapidary_catalogue::api::NewKey;
-use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::permission::{Permission, Role};
 use lapidary_catalogue::{Catalogue, Content, NewEntry};
 use lapidary_gems::{Recipe, WrittenGem};
 use lapidary_store::{Actor, BookKey, Rights};
@@ -237,6 +239,7 @@ fn prepare(data: &Path, arguments: &Arguments) -> Fallible<Target> {
         careless: add_key(&catalogue, "careless", Role::Admin, None)?,
         good: add_key(&catalogue, "good", Role::Check, None)?,
         admin: add_key(&catalogue, "boss", Role::Admin, None)?,
+        follower: add_follower(&catalogue)?,
         large: arguments.large,
         gem: serde_json::to_string(&gem)?,
         gems: serde_json::to_string(&gems)?,
@@ -287,6 +290,17 @@ fn add_key(
     Ok(catalogue.by(Actor::Local).keys().add(key)?.secret)
 }
 
+/// Makes a key that may follow the library with the books; returns its secret.
+fn add_follower(catalogue: &Catalogue) -> Fallible<String> {
+    let key = NewKey {
+        role: None,
+        permissions: BTreeSet::from([Permission::Follow]),
+        libraries: BTreeSet::from(["books".parse()?]),
+        ..NewKey::new("follower", Role::Check)
+    };
+    Ok(catalogue.by(Actor::Local).keys().add(key)?.secret)
+}
+
 /// A generated text.
 fn prose(seed: u64, words: usize) -> String {
     let mut state = seed;
@@ -313,9 +327,14 @@ fn start(data: &Path, target: &Target, cgroup: Option<&Cgroup>) -> Fallible<Proc
             shell
         }
     };
+    let endpoint = bucket::serve(&target.text)?;
     command
         .args(["serve", "--listen", address])
         .args(["--clamd", &target.clamd, "--clamd-key", "check-0"])
+        .args(["--s3-buckets", bucket::BUCKET, "--s3-endpoint", &endpoint])
+        .args(["--s3-key", "check-0"])
+        .env("AWS_ACCESS_KEY_ID", "id")
+        .env("AWS_SECRET_ACCESS_KEY", "secret")
         .args(SETTINGS)
         .arg("--data")
         .arg(data);
