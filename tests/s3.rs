@@ -1,10 +1,13 @@
 //! Checks of objects in buckets, and notifications of them.
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::common::client::Client;
 use crate::common::moto::Moto;
-use crate::common::{Folder, Server, key, prose, run};
+use crate::common::{Folder, Random, Server, key, prose, run};
 
 const BUCKET: &str = "uploads";
 
@@ -19,13 +22,18 @@ fn server_with(access: &str, folder: &Folder, endpoint: &str, text: &str) -> (Se
     let line = "ingest --data {} --library lib --rights protected {}";
     run(line, &[folder.data(), file]).expect(0);
     let secret = key(&folder.data(), "--role check uploads");
-    let credentials = folder.file("credentials", access);
+    folder.file("credentials", access);
+    let server = started(folder, endpoint);
+    let client = Client::new(&server, &secret);
+    (server, client)
+}
+
+/// A server for the catalogue of the folder, which may have been killed before.
+fn started(folder: &Folder, endpoint: &str) -> Server {
     let options = format!(
         "--max-body 1000000 --s3-endpoint {endpoint} --s3-buckets {BUCKET} --s3-key uploads --s3-credentials {{}}"
     );
-    let server = Server::start_with(&options, &[&credentials], &folder.data());
-    let client = Client::new(&server, &secret);
-    (server, client)
+    Server::start_with(&options, &[&folder.path("credentials")], &folder.data())
 }
 
 fn check(client: &Client, url: &str) -> (u16, Value) {
@@ -241,4 +249,70 @@ fn an_unavailable_bucket_is_asked_for_again() {
     ask();
     drop(moto);
     ask();
+}
+
+/// Whoever sends events sends them again until they are answered. Each object then has one filed check and its verdict,
+/// whenever the server was killed.
+#[test]
+fn an_event_is_one_check_whenever_the_server_is_killed() {
+    const OBJECTS: u64 = 12;
+    let moto = Moto::start();
+    let (folder, text) = (Folder::new(), prose(1, 3_000));
+    let admin = key(&folder.data(), "--role admin boss");
+    let (server, client) = server(&folder, &moto.url, &text);
+    let (mut server, mut random, mut unanswered) = (server, Random(5), 0);
+    let mut filed = Vec::new();
+    for number in 0..OBJECTS {
+        let (object, is_copy) = (format!("{number}.txt"), number % 2 == 0);
+        let other = prose(100 + number, 3_000);
+        moto.put(&object, if is_copy { &text } else { &other });
+        let mut event = event("ObjectCreated:Put", BUCKET, &object);
+        event["s3"]["object"]["sequencer"] = format!("A{number}").into();
+        let sender = Client::new(&server, &client.secret);
+        let event = json!({ "Records": [event] }).to_string();
+        let sent = {
+            let event = event.clone();
+            thread::spawn(move || sender.tried("POST", "/v1/s3/events", event))
+        };
+        thread::sleep(Duration::from_millis(random.below(120)));
+        // Killed by being dropped.
+        drop(server);
+        let first = sent.join().expect("no panic");
+        server = started(&folder, &moto.url);
+        let again = Client::new(&server, &client.secret);
+        let again = again
+            .tried("POST", "/v1/s3/events", event)
+            .expect("an answer");
+        assert_eq!(again.0, 200, "{}", again.1);
+        let report = |answer: &str| -> Value {
+            let answer: Value = serde_json::from_str(answer).expect("JSON");
+            answer["objects"][0].clone()
+        };
+        let checked = report(&again.1);
+        match first {
+            Some((200, first)) => assert_eq!(report(&first), checked),
+            _ => unanswered += 1,
+        }
+        let verdict = if is_copy { "protected" } else { "no_match" };
+        let id = checked["filed"].as_str().expect("an id").to_owned();
+        let tags = moto.tags(&object);
+        assert!(tags.contains(verdict) && tags.contains(&id), "{tags}");
+        filed.push(id);
+    }
+    assert!(unanswered > 0, "{unanswered} were killed before an answer");
+    let admin = Client::new(&server, &admin);
+    let mut listed = Vec::new();
+    for state in ["open", "clear", "watched", "decided"] {
+        let path = format!("/v1/decisions?state={state}&limit=1000");
+        let (_, page) = admin.json("GET", &path, &Value::Null);
+        let entries = page["decisions"].as_array().expect("a list");
+        listed.extend(
+            entries
+                .iter()
+                .map(|entry| entry["id"].as_str().expect("an id").to_owned()),
+        );
+    }
+    listed.sort();
+    filed.sort();
+    assert_eq!(listed, filed);
 }

@@ -1,6 +1,8 @@
 //! Feeds of ONIX as sources: they change the books that there are.
 
+use super::served::{counted, ended, listed, put, send};
 use super::*;
+use crate::common::{Random, Server};
 
 fn product(isbn: &str, kind: &str, detail: &str) -> String {
     format!(
@@ -180,4 +182,67 @@ fn a_folder_of_feeds_is_followed() {
     assert!(tested.out.contains("1.xml"), "{tested:?}");
     let none = add("onix", "/no/such/folder", "");
     run(&none, &[harvest.folder.data()]).expect(2);
+}
+
+/// A feed of some hundred records is followed to its end by servers that are killed, in batches of which each is whole.
+#[test]
+fn a_feed_is_followed_to_its_end_whenever_servers_are_killed() {
+    const BOOKS: u64 = 300;
+    let (site, folder) = (Site::new(), Folder::new());
+    let isbn = |number: u64| {
+        let body = format!("978{number:09}");
+        let digits = body.bytes().map(|digit| u32::from(digit - b'0'));
+        let sum: u32 = digits
+            .zip([1, 3].iter().cycle())
+            .map(|(digit, weight)| digit * weight)
+            .sum();
+        format!("{body}{}", (10 - sum % 10) % 10)
+    };
+    let lines = (0..BOOKS).map(|number| {
+        let gems = json!([1_000 + 3 * number, 1_001 + 3 * number, 1_002 + 3 * number]);
+        let id = isbn(number);
+        json!({ "id": id, "rights": "free", "recipe": "released", "gems": gems }).to_string()
+    });
+    let feed = folder.file("books.ndjson", lines.collect::<Vec<_>>().join("\n"));
+    let ingest = "ingest --data {} --library lib --feed {}";
+    run(ingest, &[folder.data(), feed]).expect(0);
+    let product = |number: u64| match number % 3 {
+        0 => product(&isbn(number), "05", ""),
+        _ => product(&isbn(number), "03", &title(&format!("Book {number}"))),
+    };
+    site.set(
+        "/feed.xml",
+        found(message(&(0..BOOKS).map(product).collect::<Vec<_>>())),
+    );
+    let mut source = listed(&site);
+    (source["kind"], source["url"]) = (json!("onix"), json!(format!("{}/feed.xml", site.url)));
+    let mut server = Server::start(&folder.data());
+    put(&server, &source);
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    let mut random = Random(3);
+    for _ in 0..12 {
+        thread::sleep(Duration::from_millis(random.below(60)));
+        // Killed by being dropped.
+        drop(server);
+        server = Server::start(&folder.data());
+    }
+    let ended = ended(&server, 1);
+    assert_eq!(counted(&ended)[3], 0, "{ended}");
+    assert_eq!(server.stop(), Some(0));
+    let books = run("books list --json --data {}", &[folder.data()]).json();
+    let said = books.iter().map(|book| {
+        let is_disabled = book["standing"]["disabled_at"].is_string();
+        let title = book["title"].as_str().unwrap_or_default();
+        (book["id"].as_str().expect("an id"), (title, is_disabled))
+    });
+    let said: BTreeMap<&str, (&str, bool)> = said.collect();
+    for number in 0..BOOKS {
+        let title = format!("Book {number}");
+        let expected = if number % 3 == 0 {
+            ("", true)
+        } else {
+            (title.as_str(), false)
+        };
+        assert_eq!(said[isbn(number).as_str()], expected, "{number}");
+    }
 }
