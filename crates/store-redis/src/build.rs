@@ -32,13 +32,7 @@ impl BulkBuild<'_> {
             path: "the temporary folder".to_owned(),
             detail: e.to_string(),
         })?;
-        let total: u64 = self
-            .0
-            .meta()
-            .summaries(self.0.meta().totals()?.as_ref(), &recipes)?
-            .iter()
-            .map(|library| library.books)
-            .sum();
+        let total = self.0.meta().totals()?.books;
         for recipe in &recipes.0 {
             let mut runs = Runs::new(folder.path(), recipe, folder.path(), 1);
             let mut read = 0;
@@ -68,14 +62,8 @@ impl BulkBuild<'_> {
                     .collect();
                 self.0.client.write(&unlink)?;
             }
-            let gems: u64 = self
-                .0
-                .meta()
-                .sizes(&totals, recipe)?
-                .classes
-                .iter()
-                .map(|class| class.gems)
-                .sum();
+            let sizes = self.0.meta().sizes(&totals, recipe)?;
+            let gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
             // Without any, the catalogue begins to grow now.
             if gems > 0 {
                 chosen.insert(

@@ -14,9 +14,10 @@ use std::sync::Arc;
 use redis::Value;
 
 use super::command::Command;
-use super::meta::{RecipesThen, Totals};
+use super::meta::RecipesThen;
 use super::snapshot::ClusterSnapshot;
 use super::topology::Topology;
+use super::totals::Totals;
 use lapidary_store::StoreError;
 
 /// Whether recipes are those of the catalogue.

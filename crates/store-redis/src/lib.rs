@@ -69,6 +69,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod totals;
 mod verify;
 mod vitals;
 mod write;
@@ -95,12 +96,13 @@ use self::intent::Intents;
 use self::keys::KeySpace;
 use self::large::LargeValues;
 use self::merge::Merging;
-use self::meta::{Meta, RecipesThen, Totals};
+use self::meta::{Meta, RecipesThen};
 use self::owners::{LibraryNumbers, Numbering};
 use self::rows::Rows;
 use self::sharing::Fence;
 use self::snapshot::ClusterSnapshot;
 use self::stamp::Stamps;
+use self::totals::Totals;
 use self::write::Writing;
 use lapidary_store::recipes::RecipeState;
 use lapidary_store::{

@@ -19,11 +19,10 @@ use super::error::damaged;
 use super::keys::SHARDS;
 use super::scripts::MOVE;
 use super::sharing::Fence;
+use super::totals::{self, Totals};
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
-use lapidary_store::{
-    Action, Actor, Library, LibrarySummary, Record, SizeClass, Sizes, StoreError,
-};
+use lapidary_store::{Action, Actor, Library, LibrarySummary, Record, Sizes, StoreError};
 
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
@@ -167,12 +166,6 @@ impl Deref for RecipesThen {
         &self.recipes
     }
 }
-
-/// The sums of all books.
-pub(super) type Totals = HashMap<String, String>;
-
-/// What is different in the totals after each change of them.
-const TOTALS_VERSION: &str = "version";
 
 /// A total that does not match the books.
 pub(super) enum WrongTotal {
@@ -409,22 +402,22 @@ impl Meta<'_> {
     /// The totals as they are now.
     pub(super) fn totals(&self) -> Result<Arc<Totals>, StoreError> {
         let totals = Command::bare("HGETALL", &self.0.keys.meta("totals"));
-        let totals: Arc<Totals> = Arc::new(self.read_meta(totals)?);
+        let totals = Arc::new(Totals::read(self.read_meta(totals)?));
         *self.0.last_totals.write() = Arc::clone(&totals);
         Ok(totals)
     }
 
-    /// Reads their version, which says whether they must be read: they grow with the number of libraries.
+    /// Reads their version, which says whether they must be read.
     pub(super) fn totals_version_command(&self) -> Command {
         let totals = self.0.keys.meta("totals");
-        Command::new("HGET", &totals, TOTALS_VERSION)
+        Command::new("HGET", &totals, totals::VERSION)
     }
 
     /// The totals of this version, if it is the one that was last read.
     pub(super) fn totals_of(&self, version: Value) -> Result<Option<Arc<Totals>>, StoreError> {
         let version: Option<String> = self.0.answer(version)?;
         let last = self.0.last_totals.read();
-        let is_last = version.is_some() && last.get(TOTALS_VERSION) == version.as_ref();
+        let is_last = version.is_some() && last.version() == version.as_ref();
         Ok(is_last.then(|| Arc::clone(&last)))
     }
 
@@ -434,7 +427,7 @@ impl Meta<'_> {
         for total in wrong {
             self.0.write_one(total.correction(&totals))?;
         }
-        let version = (TOTALS_VERSION, Uuid::now_v7().simple().to_string());
+        let version = (totals::VERSION, Uuid::now_v7().simple().to_string());
         self.0
             .write_one(Command::new("HSET", &totals, version))
             .map(drop)
@@ -444,37 +437,31 @@ impl Meta<'_> {
     pub(super) fn summaries(
         &self,
         totals: &Totals,
-        recipes: &Recipes,
+        recipes: &RecipesThen,
     ) -> Result<Vec<LibrarySummary>, StoreError> {
+        if let Some((version, summaries)) = totals.summaries.get()
+            && *version == recipes.version
+        {
+            return Ok(summaries.clone());
+        }
         let mut by_recipes = by_recipes(totals, recipes);
-        let sum = |key: String| {
-            totals
-                .get(&key)
-                .and_then(|sum| sum.parse::<i64>().ok())
-                .unwrap_or(0)
-                .max(0)
-                .cast_unsigned()
-        };
         let mut summaries = Vec::new();
-        for number in totals.keys().filter_map(|key| {
+        for number in totals.sums.keys().filter_map(|key| {
             key.strip_prefix("l:")?
                 .strip_suffix(":0")?
                 .parse::<u32>()
                 .ok()
         }) {
             let [books, disabled, bytes, kept_texts, kept_bytes, quarantined] =
-                [0, 1, 2, 3, 4, 5].map(|i| sum(format!("l:{number}:{i}")));
+                [0, 1, 2, 3, 4, 5].map(|i| totals.sum(&format!("l:{number}:{i}")));
             if books == 0 {
                 continue;
             }
-            let library = self.library_named(number)?;
-            let at = totals
-                .get(&format!("c:{number}"))
-                .and_then(|at| at.parse::<i128>().ok());
+            let at = totals.sums.get(&format!("c:{number}"));
+            let at = at.and_then(|at| at.parse::<i128>().ok());
             let changed = at.and_then(|at| Timestamp::from_nanosecond(at - (1 << 100)).ok());
-            let changed = changed.unwrap_or(Timestamp::UNIX_EPOCH);
             summaries.push(LibrarySummary {
-                library,
+                library: self.library_named(number)?,
                 books,
                 disabled,
                 quarantined,
@@ -482,11 +469,18 @@ impl Meta<'_> {
                 kept_texts,
                 kept_bytes,
                 recipes: by_recipes.remove(&number).unwrap_or_default(),
-                changed_at: changed,
+                changed_at: changed.unwrap_or(Timestamp::UNIX_EPOCH),
             });
         }
         summaries.sort_by(|a, b| a.library.cmp(&b.library));
+        let _ = totals.summaries.set((recipes.version, summaries.clone()));
         Ok(summaries)
+    }
+
+    /// The distribution of gem counts under a recipe.
+    pub(super) fn sizes(&self, totals: &Totals, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
+        let sizes = totals.sizes(recipe);
+        sizes.ok_or_else(|| self.0.damaged("the totals cannot be read"))
     }
 
     fn library_named(&self, number: u32) -> Result<Library, StoreError> {
@@ -499,42 +493,12 @@ impl Meta<'_> {
         }
         name().ok_or_else(|| self.0.damaged(format!("library {number} has no name")))
     }
-
-    /// The distribution of gem counts under a recipe.
-    pub(super) fn sizes(&self, totals: &Totals, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
-        let mut sizes = Sizes::default();
-        let prefix = format!("s:{}:", recipe.number);
-        for (key, sum) in totals {
-            let parts = key
-                .strip_prefix(&prefix)
-                .and_then(|rest| rest.split_once(':'));
-            let Some((class, part)) = parts else { continue };
-            let read = class
-                .parse::<usize>()
-                .ok()
-                .filter(|class| *class <= 32)
-                .zip(sum.parse::<i64>().ok());
-            let (class, sum) = read.ok_or_else(|| self.0.damaged("the totals cannot be read"))?;
-            let sum = sum.max(0).cast_unsigned();
-            if sum > 0 && sizes.classes.len() <= class {
-                sizes.classes.resize(class + 1, SizeClass::default());
-            }
-            if let Some(of_class) = sizes.classes.get_mut(class) {
-                *(if part == "0" {
-                    &mut of_class.books
-                } else {
-                    &mut of_class.gems
-                }) = sum;
-            }
-        }
-        Ok(sizes)
-    }
 }
 
 /// How many books of each library have gems of which recipes, as in [`LibrarySummary::recipes`].
 fn by_recipes(totals: &Totals, recipes: &Recipes) -> HashMap<u32, BTreeMap<String, u64>> {
     let mut all: HashMap<u32, BTreeMap<String, u64>> = HashMap::new();
-    for (key, sum) in totals {
+    for (key, sum) in &totals.sums {
         let of = key.strip_prefix("r:").and_then(|rest| rest.split_once(':'));
         let Some((library, numbers)) =
             of.and_then(|(library, numbers)| Some((library.parse().ok()?, numbers)))

@@ -19,7 +19,8 @@ use super::command::Command;
 use super::confirmation::Confirmed;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
 use super::library_ids::LibraryIds;
-use super::meta::{RecipesThen, Totals};
+use super::meta::RecipesThen;
+use super::totals::Totals;
 use super::{search, tally};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
@@ -534,14 +535,12 @@ impl Snapshot for ClusterSnapshot<'_> {
             .iter()
             .map(|class| class.books)
             .sum();
-        let libraries = self.summaries(None)?;
-        let of = libraries.iter().map(|library| library.books).sum();
-        Ok(Coverage { books, total: of })
+        let total = self.totals()?.books;
+        Ok(Coverage { books, total })
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
-        self.shared
-            .meta()
-            .sizes(self.totals()?, self.recipes.staying(recipe)?)
+        let recipe = self.recipes.staying(recipe)?;
+        self.shared.meta().sizes(self.totals()?, recipe)
     }
 }

@@ -1442,6 +1442,7 @@ fn totals_that_were_read_count_until_they_change() {
     }
     let totals = other.shared.meta().totals().unwrap();
     let key = totals
+        .sums
         .keys()
         .find(|key| key.starts_with("l:") && key.ends_with(":0"));
     let key = key.unwrap().clone();

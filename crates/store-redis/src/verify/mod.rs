@@ -32,7 +32,7 @@ use super::client::Belief;
 use super::command::Command;
 use super::intent::{Intent, Old, member};
 use super::keys::{BookState, SHARDS, join, shard_of_key};
-use super::meta::{RecipesThen, Sums, Totals, WrongTotal};
+use super::meta::{RecipesThen, Sums, WrongTotal};
 use super::{Recovery, Shared};
 use lapidary_store::faults::Faults;
 use lapidary_store::gem_list;
@@ -227,10 +227,7 @@ impl<'a> ClusterVerification<'a> {
             losses,
             different: Vec::new(),
         };
-        check.to_read = 2 * shared
-            .meta()
-            .totals()
-            .map(|totals| counted_books(&totals))?;
+        check.to_read = 2 * shared.meta().totals()?.books;
         let before = shared.audit_log().last()?;
         check.each_book(Self::book)?;
         check.look_up()?;
@@ -558,7 +555,7 @@ impl<'a> ClusterVerification<'a> {
     /// Compares the totals with those of the books that were read, or are read again if books were changed since then.
     fn totals(&mut self, mut before: u64) -> Result<(), StoreError> {
         for _ in 0..COUNTS {
-            let wrong = self.sums.compared(self.shared.meta().totals()?.as_ref());
+            let wrong = self.sums.compared(&self.shared.meta().totals()?.sums);
             if wrong.is_empty() {
                 return Ok(());
             }
@@ -624,16 +621,6 @@ impl<'a> ClusterVerification<'a> {
             last = end;
         }
     }
-}
-
-/// The number of all books, by the totals.
-fn counted_books(totals: &Totals) -> u64 {
-    let of_libraries = totals.iter().filter_map(|(key, sum)| {
-        key.strip_prefix("l:")?
-            .strip_suffix(":0")
-            .and_then(|_| sum.parse().ok())
-    });
-    of_libraries.fold(0, u64::saturating_add)
 }
 
 fn lookup((key, field): &Reference) -> Command {
