@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
@@ -34,6 +34,8 @@ pub(super) struct RocksSnapshot<'a> {
     owners: Arc<Owners>,
     /// The sizes of the recipes that were asked for: a check asks several times.
     sizes: Mutex<BTreeMap<u16, Sizes>>,
+    /// The summaries of all libraries, once they were asked for.
+    summaries: OnceLock<Vec<LibrarySummary>>,
 }
 
 impl<'a> RocksSnapshot<'a> {
@@ -49,6 +51,7 @@ impl<'a> RocksSnapshot<'a> {
             recipes,
             owners,
             sizes: Mutex::default(),
+            summaries: OnceLock::new(),
         }
     }
 
@@ -158,6 +161,24 @@ impl<'a> RocksSnapshot<'a> {
         let libraries = self.summaries(None)?;
         let of = libraries.iter().map(|library| library.books).sum();
         Ok(Coverage { books, total: of })
+    }
+
+    /// Reads the summaries of all libraries.
+    fn all_summaries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+        let mut meta = self.iterator(Family::Meta, ReadOptions::default());
+        meta.seek(MetaKey::Library(b"").bytes());
+        let mut libraries = Vec::new();
+        while let Some((key, value)) = meta.item()
+            && let Some(MetaKey::Library(name)) = MetaKey::read(key)
+        {
+            libraries.push(self.json(
+                value,
+                format_args!("the summary of library {}", String::from_utf8_lossy(name)),
+            )?);
+            meta.next();
+        }
+        self.end(&meta)?;
+        Ok(libraries)
     }
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
@@ -610,20 +631,11 @@ impl Snapshot for RocksSnapshot<'_> {
         if let Some(library) = only {
             return Ok(self.summary(library)?.into_iter().collect());
         }
-        let mut meta = self.iterator(Family::Meta, ReadOptions::default());
-        meta.seek(MetaKey::Library(b"").bytes());
-        let mut libraries = Vec::new();
-        while let Some((key, value)) = meta.item()
-            && let Some(MetaKey::Library(name)) = MetaKey::read(key)
-        {
-            libraries.push(self.json(
-                value,
-                format_args!("the summary of library {}", String::from_utf8_lossy(name)),
-            )?);
-            meta.next();
+        if let Some(summaries) = self.summaries.get() {
+            return Ok(summaries.clone());
         }
-        self.end(&meta)?;
-        Ok(libraries)
+        let summaries = self.all_summaries()?;
+        Ok(self.summaries.get_or_init(|| summaries).clone())
     }
 
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
