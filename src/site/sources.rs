@@ -37,6 +37,7 @@ sources! {
     "docs/guides/clamav.md",
     "docs/guides/console.md",
     "docs/guides/exchange.md",
+    "docs/guides/onix.md",
     "docs/guides/methods.md",
     "docs/guides/monitor.md",
     "docs/guides/partner.md",
