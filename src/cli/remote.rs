@@ -344,6 +344,7 @@ impl Remote {
             identifiers,
             published,
             text,
+            url: None,
             clean,
             hidden: hidden.into(),
             gems,

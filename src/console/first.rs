@@ -173,6 +173,7 @@ fn new_book(book: &StorySetting) -> NewBook {
         identifiers: Vec::new(),
         published: None,
         text: Some(book.text()),
+        url: None,
         clean: None,
         hidden: Vec::new(),
         gems: None,

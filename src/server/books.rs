@@ -10,8 +10,9 @@ use utoipa::openapi::path::HttpMethod::Put;
 
 use super::ServerState;
 use super::access::Needs::Ingest;
-use super::body::{self, RequestBody};
+use super::body::{self, Raw, RequestBody};
 use super::calls::{Call, NOT_MODIFIED, TEXT, file, form_of_file, json, text};
+use super::fetch;
 use super::gates::{GateRequest, Gates};
 use super::memory::Room;
 use super::problem::Problem;
@@ -72,6 +73,7 @@ async fn put(
     let condition = conditions::of(request.headers())?;
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
+    let fetched = fetch::named(&body, &request, &state).await?;
     let asked = GateRequest::in_query(&parameters)?;
     let gates = Gates::of(&request);
     let language = gates.language;
@@ -81,7 +83,10 @@ async fn put(
         body::is_small_work_of(Lane::Gates);
     }
     work(&state, move |catalogue| {
-        let (entry, mut room) = entry(key, body, &asked.others)?;
+        let (entry, mut room) = match fetched {
+            Some((book, file)) => entry_of_file(key, book, file, &asked.others)?,
+            None => entry(key, body, &asked.others)?,
+        };
         let entry = NewEntry {
             gate,
             condition,
@@ -187,29 +192,9 @@ struct Beside {
 fn entry(key: BookKey, body: RequestBody, parameters: &str) -> Result<(NewEntry, Room), Problem> {
     Ok(match body {
         RequestBody::Json(sent) => {
-            let known = "allow_empty and keep_text (true or false), unless and except with a JSON body; all else is in the body";
-            let Beside { allow_empty } = parameters::query(parameters, known)?;
+            let beside = Beside::parse(parameters)?;
             let (written, room) = sent.json::<NewBook>()?;
-            if written.id.is_some() {
-                return Err(Problem::new(
-                    ErrorCode::BadJson,
-                    "the id is in the path; leave 'id' out of the body",
-                ));
-            }
-            if written.unless.is_some() || !written.except.is_empty() {
-                let detail = "'unless' and 'except' are in the query; leave them out of the body";
-                return Err(Problem::new(ErrorCode::BadJson, detail));
-            }
-            (
-                entry_of(
-                    key,
-                    NewBook {
-                        allow_empty: written.allow_empty || allow_empty,
-                        ..written
-                    },
-                )?,
-                room,
-            )
+            (entry_of(key, beside.with(written)?)?, room)
         }
         RequestBody::Raw(raw) => {
             let about = About::parse(parameters)?;
@@ -254,9 +239,65 @@ fn entry(key: BookKey, body: RequestBody, parameters: &str) -> Result<(NewEntry,
     })
 }
 
+/// The book of a request, whose body names the file.
+fn entry_of_file(
+    key: BookKey,
+    book: NewBook,
+    file: Raw,
+    parameters: &str,
+) -> Result<(NewEntry, Room), Problem> {
+    let book = Beside::parse(parameters)?.with(book)?;
+    let (extracted, room) = file.book()?;
+    let Extracted {
+        text,
+        metadata,
+        hidden,
+        ..
+    } = extracted;
+    let text = Some(text);
+    let entry = entry_of(key, NewBook { text, ..book })?;
+    let description = entry.description.or(metadata);
+    let entry = NewEntry {
+        description,
+        hidden,
+        ..entry
+    };
+    Ok((entry, room))
+}
+
+impl Beside {
+    fn parse(query: &str) -> Result<Self, Problem> {
+        let known = "allow_empty and keep_text (true or false), unless and except with a JSON body; all else is in the body";
+        parameters::query(query, known)
+    }
+
+    /// The book that is alone in the body, with what the query says of it.
+    fn with(self, written: NewBook) -> Result<NewBook, Problem> {
+        if written.id.is_some() {
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "the id is in the path; leave 'id' out of the body",
+            ));
+        }
+        if written.unless.is_some() || !written.except.is_empty() {
+            let detail = "'unless' and 'except' are in the query; leave them out of the body";
+            return Err(Problem::new(ErrorCode::BadJson, detail));
+        }
+        Ok(NewBook {
+            allow_empty: written.allow_empty || self.allow_empty,
+            ..written
+        })
+    }
+}
+
 /// Converts a request into a catalogue entry.
 pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, Problem> {
     let description = written.take_description();
+    if written.url.is_some() {
+        let detail =
+            "'url' is for a book that is added alone; send the text, or have a source fetch a list";
+        return Err(Problem::new(ErrorCode::BadJson, detail));
+    }
     let content = match (written.text, written.gems, written.recipe) {
         (Some(text), None, None) => Content::Text {
             text,
@@ -288,7 +329,7 @@ pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, P
         _ => {
             return Err(Problem::new(
                 ErrorCode::BadJson,
-                "give exactly one of 'text' and 'gems'",
+                "give exactly one of 'text', 'gems' and 'url'",
             ));
         }
     };

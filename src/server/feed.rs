@@ -38,9 +38,13 @@ impl PartialSchema for BatchBook {
             .max_length(Some(NAME_BYTES))
             .pattern(Some(r"^[^\x00-\x1f\x7f-\x9f]+$"))
             .description(Some("The library's own id."));
-        let mut line =
-            lines::with_field::<NewBook>("A line of the request: a book with its id.", "id", id);
+        let mut line = lines::with_field::<NewBook>(
+            "A line of the request: a book with its id, and its text or its gems.",
+            "id",
+            id,
+        );
         line.required.push("id".to_owned());
+        line.properties.remove("url");
         let unless = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(["protected"]))

@@ -1,5 +1,5 @@
-//! Fetches the file whose address a check names. That waits for somebody else's server, so it takes no turn of a lane: only a
-//! permit, and memory as the file arrives.
+//! Fetches the file whose address a check or a book names. That waits for somebody else's server, so it takes no turn of a lane:
+//! only a permit, and memory as the file arrives.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::thread;
 use actix_web::HttpRequest;
 use actix_web::web::Data;
 use memchr::memmem;
+use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
 use super::ServerState;
@@ -17,7 +18,7 @@ use super::memory::Room;
 use super::permits::Permits;
 use super::problem::Problem;
 use super::settings::CheckUrls;
-use lapidary_catalogue::api::Check;
+use lapidary_catalogue::api::{Check, NewBook};
 use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{ObjectName, ObjectStore, fetch};
 
@@ -33,12 +34,39 @@ pub(super) fn permits() -> Arc<Permits> {
     Permits::new("downloads", MOST, MOST_OF_ONE)
 }
 
-/// The check that a request asks for, and the file at the address that it names, if it names one.
-pub(super) async fn named(
+/// What may name the address of a file instead of sending a text.
+pub(super) trait NamesFile: DeserializeOwned {
+    fn take_url(&mut self) -> Option<String>;
+    /// Whether it has anything that the file has, too.
+    fn has_content(&self) -> bool;
+}
+
+impl NamesFile for Check {
+    fn take_url(&mut self) -> Option<String> {
+        self.url.take()
+    }
+
+    fn has_content(&self) -> bool {
+        self.text.is_some() || self.gems.is_some() || !self.hidden.is_empty()
+    }
+}
+
+impl NamesFile for NewBook {
+    fn take_url(&mut self) -> Option<String> {
+        self.url.take()
+    }
+
+    fn has_content(&self) -> bool {
+        self.text.is_some() || self.gems.is_some() || !self.hidden.is_empty()
+    }
+}
+
+/// What a request has in its body, and the file at the address that it names, if it names one.
+pub(super) async fn named<T: NamesFile>(
     body: &RequestBody,
     request: &HttpRequest,
     state: &Data<ServerState>,
-) -> Result<Option<(Check, Raw)>, Problem> {
+) -> Result<Option<(T, Raw)>, Problem> {
     let RequestBody::Json(sent) = body else {
         return Ok(None);
     };
@@ -46,18 +74,11 @@ pub(super) async fn named(
     if sent.bytes.len() > WORDS || memmem::find(&sent.bytes, b"\"url\"").is_none() {
         return Ok(None);
     }
-    let mut check: Check = json(&sent.bytes)?;
-    let Some(address) = check.url.take() else {
+    let mut named: T = json(&sent.bytes)?;
+    let Some(address) = named.take_url() else {
         return Ok(None);
     };
-    verify(&check, &address)?;
-    let file = file(FileAddress::of(address, state)?, request, state).await?;
-    let declared = Declared::new("", None);
-    Ok(Some((check, Raw::new(file, declared, state.limits))))
-}
-
-fn verify(check: &Check, address: &str) -> Result<(), Problem> {
-    if check.text.is_some() || check.gems.is_some() || !check.hidden.is_empty() {
+    if named.has_content() {
         let detail = "with 'url', leave out 'text', 'gems' and 'hidden'";
         return Err(Problem::new(ErrorCode::BadJson, detail));
     }
@@ -65,7 +86,9 @@ fn verify(check: &Check, address: &str) -> Result<(), Problem> {
         let detail = format!("the URL is longer than {ADDRESS_BYTES} bytes; give a shorter one");
         return Err(Problem::new(ErrorCode::TooLong, detail));
     }
-    Ok(())
+    let file = file(FileAddress::of(address, state)?, request, state).await?;
+    let declared = Declared::new("", None);
+    Ok(Some((named, Raw::new(file, declared, state.limits))))
 }
 
 /// Where a file is.

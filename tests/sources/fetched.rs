@@ -169,6 +169,85 @@ fn a_public_address_leads_no_check_to_a_private_one() {
     }
 }
 
+#[test]
+fn a_book_at_an_address_is_added_as_if_it_were_sent() {
+    let (_folder, server, text) = server("any");
+    let site = Site::new();
+    let other = prose(2, 3_000);
+    site.set(
+        "/book.epub",
+        found(makers::epub(std::slice::from_ref(&text))),
+    );
+    site.set("/other.txt", found(other.clone()));
+    let at = |path: &str| json!({ "rights": "protected", "url": format!("{}{path}", site.url) });
+    let put = |id: &str, body: &Value| {
+        send(
+            &server,
+            "PUT",
+            &format!("/v1/libraries/lib/books/{id}"),
+            body,
+        )
+    };
+    let mut described = at("/other.txt");
+    described["title"] = "Another".into();
+    let (status, added) = put("other", &described);
+    assert_eq!(
+        (status, &added["book"]["title"]),
+        (201, &"Another".into()),
+        "{added}"
+    );
+    let (status, again) = put("other", &described);
+    assert_eq!(
+        (status, &again["outcome"]),
+        (200, &"unchanged".into()),
+        "{again}"
+    );
+    let (_, report) = send(&server, "POST", "/v1/checks", &json!({ "text": other }));
+    assert_eq!(report["matches"][0]["book"]["id"], "other", "{report}");
+    let (status, problem) = put("copy?unless=protected", &at("/book.epub"));
+    assert_eq!(
+        (status, &problem["code"]),
+        (409, &"matches".into()),
+        "{problem}"
+    );
+    let (status, added) = put("copy", &at("/book.epub"));
+    assert_eq!(status, 201, "{added}");
+    assert!(
+        added["book"]["title"].is_string(),
+        "that of the file: {added}"
+    );
+
+    let mut both = at("/other.txt");
+    both["text"] = other.into();
+    for (id, body, status, code) in [
+        ("both", &both, 400, "bad_json"),
+        ("none", &at("/none"), 422, "not_fetched"),
+    ] {
+        let (answered, problem) = put(id, body);
+        assert_eq!(
+            (answered, &problem["code"]),
+            (status, &code.into()),
+            "{problem}"
+        );
+    }
+    let line = json!({ "id": "line", "rights": "free", "url": site.url });
+    let feed = ureq::post(format!("{}/v1/libraries/lib/books", server.url));
+    let feed = feed.header("content-type", "application/x-ndjson");
+    let mut answer = feed.send(line.to_string()).expect("an answer");
+    let answer: Value = answer.body_mut().read_json().expect("a line");
+    assert_eq!(answer["problem"]["code"], "bad_json", "{answer}");
+    for (which, status, code) in [("public", 422, "not_fetched"), ("none", 409, "not_offered")] {
+        let (_folder, server, _) = self::server(which);
+        let path = "/v1/libraries/lib/books/other";
+        let (answered, problem) = send(&server, "PUT", path, &at("/other.txt"));
+        assert_eq!(
+            (answered, &problem["code"]),
+            (status, &code.into()),
+            "{problem}"
+        );
+    }
+}
+
 /// A client waits for servers that never answer, and holds up neither its own other checks nor those of others.
 #[test]
 fn who_waits_for_a_file_holds_up_nobody() {

@@ -182,7 +182,7 @@ pub struct Settings {
     /// Allow webhooks to private addresses, such as this machine's and its network's
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub private_webhooks: bool,
-    /// Fetch files whose address a check names: none, those on the public internet, or any that this machine can reach
+    /// Fetch files whose address a check or a book names: none, those on the public internet, or any that this machine can reach
     #[arg(
         long,
         value_name = "WHICH",
@@ -225,7 +225,7 @@ pub struct Settings {
     pub open: bool,
 }
 
-/// Which files are fetched for checks.
+/// Which files are fetched for checks and books.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckUrls {

@@ -15,8 +15,8 @@ use crate::server::ServerError;
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Buckets of S3")]
 pub struct S3Arguments {
-    /// The buckets whose objects checks may name (`s3://BUCKET/KEY`). Whoever may check can check each object in them. Without any,
-    /// the server reads no buckets
+    /// The buckets whose objects checks and books may name (`s3://BUCKET/KEY`). Whoever may check, or add books, can name each
+    /// object in them. Without any, the server reads no buckets
     #[arg(
         id = "s3_buckets",
         long = "s3-buckets",

@@ -26,7 +26,7 @@ use lapidary_store::{
 };
 
 described! {
-    /// A book to add: exactly one of `text` and `gems`.
+    /// A book to add: exactly one of `text`, `gems` and `url`.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct NewBook {
@@ -37,6 +37,9 @@ described! {
         pub validity: Option<Validity>,
         /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is only stored with `keep_text`.
         pub text: Option<String>,
+        /// The address of its file, as in a check. What the book does not say of itself is taken from the file.
+        #[schema(max_length = 2_000)]
+        pub url: Option<String>,
         /// Whether to remove print artifacts from the text; the default depends on the recipe.
         pub clean: Option<bool>,
         /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The answer repeats it.
