@@ -20,6 +20,7 @@ lint: ## Check formatting, clippy and documentation; warnings are errors
 	$(BUILD) clippy --release --locked --all-targets -- -D warnings
 	$(BUILD) clippy --release --locked --bench index --bench layouts --bench soak --bench attack --bench duplicates -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(BUILD) doc --release --locked --no-deps
+	cargo metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 
 guides: build ## Run the commands of the guides
 	scripts/guides $${CARGO_TARGET_DIR:-target}/release/lapidary
