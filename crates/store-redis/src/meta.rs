@@ -17,7 +17,7 @@ use super::audit::KEPT;
 use super::command::Command;
 use super::error::damaged;
 use super::keys::SHARDS;
-use super::scripts::MOVE;
+use super::scripts::{CORRECT, MOVE};
 use super::sharing::Fence;
 use super::totals::{self, Totals};
 use lapidary_store::recipes::{KnownRecipe, Recipes};
@@ -179,14 +179,6 @@ impl WrongTotal {
     pub(super) fn key(&self) -> &str {
         match self {
             Self::Sum { key, .. } | Self::Time { key, .. } => key,
-        }
-    }
-
-    /// The command that corrects it.
-    fn correction(self, totals: &[u8]) -> Command {
-        match self {
-            Self::Sum { key, by } => Command::new("HINCRBY", totals, (key, by)),
-            Self::Time { key, at } => Command::new("HSET", totals, (key, at)),
         }
     }
 }
@@ -387,9 +379,11 @@ impl Meta<'_> {
         let commands: Vec<Command> = entries
             .iter()
             .map(|(shard, number, entry)| {
+                let version = token();
                 let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
                 let [kept, shard, number] = numbers.each_ref().map(String::as_bytes);
-                Command::script(&MOVE, &keys, &[kept, shard, number, entry.as_slice()][..])
+                let arguments = [kept, shard, number, entry.as_slice(), version.as_bytes()];
+                Command::script(&MOVE, &keys, &arguments[..])
             })
             .collect();
         let moved = self.0.client.write(&commands)?;
@@ -421,15 +415,19 @@ impl Meta<'_> {
         Ok(is_last.then(|| Arc::clone(&last)))
     }
 
-    /// Corrects totals.
+    /// Corrects totals, in one step.
     pub(super) fn correct_totals(&self, wrong: Vec<WrongTotal>) -> Result<(), StoreError> {
-        let totals = self.0.keys.meta("totals");
+        let mut sums = Sums::default();
         for total in wrong {
-            self.0.write_one(total.correction(&totals))?;
+            match total {
+                WrongTotal::Sum { key, by } => drop(sums.sums.insert(key, by)),
+                WrongTotal::Time { key, at } => drop(sums.most.insert(key, at)),
+            }
         }
-        let version = (totals::VERSION, Uuid::now_v7().simple().to_string());
+        let (keys, entry) = ([self.0.keys.meta("totals")], sums.entry(&[]));
+        let arguments = (entry, token());
         self.0
-            .write_one(Command::new("HSET", &totals, version))
+            .write_one(Command::script(&CORRECT, &keys, arguments))
             .map(drop)
     }
 

@@ -21,12 +21,13 @@ scripts! {
     APPLY_APART = "rows" "apply_apart";
     BEGIN = "begin";
     COMMIT = "commit";
+    CORRECT = "total" "correct";
     END = "end";
     FENCE = "fence";
     LEASE = "lease";
     LIBRARY = "library";
     MERGE = "merge";
-    MOVE = "append" "move";
+    MOVE = "append" "total" "move";
     NUMBER = "number";
     PAGE = "page";
     POST = "post";
