@@ -1,8 +1,8 @@
 //! Feeds of ONIX as sources: they change the books that there are.
 
-use super::served::{counted, ended, listed, put, send};
+use super::served::{counted, ended, get, listed, put, send, until};
 use super::*;
-use crate::common::{Random, Server};
+use crate::common::Server;
 
 fn product(isbn: &str, kind: &str, detail: &str) -> String {
     format!(
@@ -184,10 +184,11 @@ fn a_folder_of_feeds_is_followed() {
     run(&none, &[harvest.folder.data()]).expect(2);
 }
 
-/// A feed of some hundred records is followed to its end by servers that are killed, in batches of which each is whole.
+/// A feed is followed to its end, though the servers that follow it are killed in its middle.
 #[test]
 fn a_feed_is_followed_to_its_end_whenever_servers_are_killed() {
-    const BOOKS: u64 = 300;
+    const BOOKS: u64 = 600;
+    const KILLS: u64 = 8;
     let (site, folder) = (Site::new(), Folder::new());
     let isbn = |number: u64| {
         let body = format!("978{number:09}");
@@ -219,13 +220,24 @@ fn a_feed_is_followed_to_its_end_whenever_servers_are_killed() {
     let mut server = Server::start(&folder.data());
     put(&server, &source);
     send(&server, "POST", "/v1/sources/it/run", &Value::Null);
-    let mut random = Random(3);
-    for _ in 0..12 {
-        thread::sleep(Duration::from_millis(random.below(60)));
+    let mut in_the_middle = 0;
+    for kill in 1..=KILLS {
+        // Not one of those that are deleted.
+        let reached = BOOKS * kill / (KILLS + 1) / 3 * 3 + 1;
+        let book = format!("/v1/libraries/lib/books/{}", isbn(reached));
+        until("it comes this far", || {
+            get(&server, &book)["title"].is_string()
+        });
+        let run = &get(&server, "/v1/sources/it")["run"];
+        in_the_middle += u64::from(run["finished_at"].is_null());
         // Killed by being dropped.
         drop(server);
         server = Server::start(&folder.data());
     }
+    assert!(
+        in_the_middle > KILLS / 2,
+        "{in_the_middle} runs were killed"
+    );
     let ended = ended(&server, 1);
     assert_eq!(counted(&ended)[3], 0, "{ended}");
     assert_eq!(server.stop(), Some(0));
