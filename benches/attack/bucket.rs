@@ -11,7 +11,7 @@ pub const BUCKET: &str = "uploads";
 /// An object that comes byte by byte, one without end, and one that is the flooded text.
 pub const SLOW: &str = "slow";
 pub const ENDLESS: &str = "endless";
-pub const TEXT: &str = "text";
+pub const OBJECT: &str = "text";
 
 const PAUSE: Duration = Duration::from_millis(500);
 const NO_TAGS: &str = "<Tagging><TagSet></TagSet></Tagging>";

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bucket::{BUCKET, ENDLESS, SLOW, TEXT as OBJECT};
+use super::bucket::{BUCKET, ENDLESS, OBJECT, SLOW};
 use crate::makers::{loops, zip};
 
 /// Timeout for responses to hostile requests.
@@ -272,20 +272,10 @@ struct Bodies {
 
 impl Bodies {
     fn new(large: usize) -> Self {
-        let filled_to = |large: usize, begin: &str, part: &str, end: &str| {
-            let times = large.saturating_sub(begin.len() + end.len()) / part.len();
-            [
-                begin.as_bytes(),
-                &part.repeat(times).as_bytes()[..times * part.len() - 1],
-                end.as_bytes(),
-            ]
-            .concat()
-        };
-        let wrapped = |begin, part, end| filled_to(large, begin, part, end);
         let filled = |text: &str| text.repeat(large / text.len()).into_bytes();
         Self {
-            objects: wrapped("{\"x\":[", "{\"\":0},", "]}\n"),
-            gems: wrapped("{\"gems\":[", "1,", "]}\n"),
+            objects: wrapped(large, "{\"x\":[", "{\"\":0},", "]}\n"),
+            gems: wrapped(large, "{\"gems\":[", "1,", "]}\n"),
             ligatures: filled("\u{fdfa}"),
             ideographs: filled("宝物は一つの箱の中にあった。"),
             title: [
@@ -297,7 +287,7 @@ impl Bodies {
             zip: zip(&[("a.txt", &vec![b' '; 8 * large])]),
             pdf: loops(),
             // Longer feeds are refused at once.
-            onix: filled_to(
+            onix: wrapped(
                 large.min(7 << 20),
                 "<ONIXMessage release=\"3.0\" xmlns=\"http://ns.editeur.org/onix/3.0/reference\"><Header/>",
                 "<Product><RecordReference>1</RecordReference></Product> ",
@@ -305,6 +295,17 @@ impl Bodies {
             ),
         }
     }
+}
+
+/// A body of about this length, of the same part again and again.
+fn wrapped(length: usize, begin: &str, part: &str, end: &str) -> Vec<u8> {
+    let times = length.saturating_sub(begin.len() + end.len()) / part.len();
+    [
+        begin.as_bytes(),
+        &part.repeat(times).as_bytes()[..times * part.len() - 1],
+        end.as_bytes(),
+    ]
+    .concat()
 }
 
 /// A hostile client.
