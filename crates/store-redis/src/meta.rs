@@ -167,7 +167,16 @@ impl Deref for RecipesThen {
     }
 }
 
+/// The totals that do not match the books.
+#[derive(Debug, Default)]
+pub(super) struct WrongTotals {
+    pub(super) all: Vec<WrongTotal>,
+    /// The last correction before they were compared.
+    pub(super) corrected: String,
+}
+
 /// A total that does not match the books.
+#[derive(Debug)]
 pub(super) enum WrongTotal {
     /// By how much a sum is too small.
     Sum { key: String, by: i64 },
@@ -232,7 +241,9 @@ impl Sums {
     }
 
     /// Compares these, as sums of all books, with the totals. Returns what is wrong.
-    pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<WrongTotal> {
+    pub(super) fn compared(&self, totals: &Totals) -> WrongTotals {
+        let corrected = totals.corrected();
+        let totals = &totals.sums;
         let kept = |key: &String| {
             totals
                 .get(key)
@@ -258,7 +269,10 @@ impl Sums {
             key: key.clone(),
             at: at.clone(),
         }));
-        wrong
+        WrongTotals {
+            all: wrong,
+            corrected,
+        }
     }
 
     /// The entry of an outbox with these sums.
@@ -415,20 +429,24 @@ impl Meta<'_> {
         Ok(is_last.then(|| Arc::clone(&last)))
     }
 
-    /// Corrects totals, in one step.
-    pub(super) fn correct_totals(&self, wrong: Vec<WrongTotal>) -> Result<(), StoreError> {
+    /// Corrects totals, in one step. Returns whether it did: not if somebody else has since they were compared.
+    pub(super) fn correct_totals(&self, wrong: WrongTotals) -> Result<bool, StoreError> {
+        if wrong.all.is_empty() {
+            return Ok(true);
+        }
         let mut sums = Sums::default();
-        for total in wrong {
+        for total in wrong.all {
             match total {
                 WrongTotal::Sum { key, by } => drop(sums.sums.insert(key, by)),
                 WrongTotal::Time { key, at } => drop(sums.most.insert(key, at)),
             }
         }
-        let (keys, entry) = ([self.0.keys.meta("totals")], sums.entry(&[]));
-        let arguments = (entry, token());
-        self.0
-            .write_one(Command::script(&CORRECT, &keys, arguments))
-            .map(drop)
+        let keys = [self.0.keys.meta("totals")];
+        let arguments = (sums.entry(&[]), wrong.corrected, token());
+        let answer = self
+            .0
+            .write_one(Command::script(&CORRECT, &keys, arguments))?;
+        Ok(self.0.answer::<u8>(answer)? == 1)
     }
 
     /// The summaries of all libraries that hold books, sorted by name.

@@ -12,7 +12,7 @@ use self::nodes::Nodes;
 use super::buckets::Posts;
 use super::change::{Committed, Plan};
 use super::keys::{Place, slot};
-use super::meta::{FORMAT_VERSION, WrongTotal};
+use super::meta::{FORMAT_VERSION, WrongTotal, WrongTotals};
 use super::*;
 use lapidary_common::description::Description;
 use lapidary_store::{
@@ -1446,9 +1446,37 @@ fn totals_that_were_read_count_until_they_change() {
         .keys()
         .find(|key| key.starts_with("l:") && key.ends_with(":0"));
     let key = key.unwrap().clone();
-    let wrong = vec![WrongTotal::Sum { key, by: 1 }];
-    store.shared.meta().correct_totals(wrong).unwrap();
+    let wrong = |by: i64| WrongTotals {
+        all: vec![WrongTotal::Sum {
+            key: key.clone(),
+            by,
+        }],
+        corrected: totals.corrected(),
+    };
+    assert!(store.shared.meta().correct_totals(wrong(1)).unwrap());
     assert_eq!([books(&store), books(&other)], [4, 4]);
+    // Whoever compared them before that is late.
+    assert!(!other.shared.meta().correct_totals(wrong(1)).unwrap());
+    assert_eq!([books(&store), books(&other)], [4, 4]);
+}
+
+/// A command whose answer was lost is sent again.
+#[test]
+fn a_correction_that_is_repeated_is_made_once() {
+    let Some([store]) = servers() else { return };
+    let keys = [store.shared.keys.meta("totals")];
+    let entry = r#"{"audit":[],"sums":[["l:9:0","1"]],"most":[]}"#;
+    let correct = |before: &str, now: &str| {
+        let arguments = [entry, before, now].map(|text| text.as_bytes().to_vec());
+        let command = Command::script(&scripts::CORRECT, &keys, arguments.as_slice());
+        let answer = store.shared.write_one(command).unwrap();
+        let books = store.shared.meta().totals().unwrap().sum("l:9:0");
+        (store.shared.answer::<u8>(answer).unwrap(), books)
+    };
+    assert_eq!(correct("", "a"), (1, 1));
+    assert_eq!(correct("", "a"), (1, 1));
+    assert_eq!(correct("", "b"), (0, 1));
+    assert_eq!(correct("a", "b"), (1, 2));
 }
 
 #[test]

@@ -8,6 +8,8 @@ use lapidary_store::{LibrarySummary, SizeClass, Sizes};
 
 /// The field that is another after each change of the sums.
 pub(super) const VERSION: &str = "version";
+/// The field that names the last correction.
+const CORRECTED: &str = "corrected";
 
 /// The totals at some time.
 #[derive(Debug, Default)]
@@ -39,6 +41,11 @@ impl Totals {
 
     pub(super) fn version(&self) -> Option<&String> {
         self.sums.get(VERSION)
+    }
+
+    /// The last correction; empty if there was none.
+    pub(super) fn corrected(&self) -> String {
+        self.sums.get(CORRECTED).cloned().unwrap_or_default()
     }
 
     /// A sum that counts something.

@@ -32,7 +32,7 @@ use super::client::Belief;
 use super::command::Command;
 use super::intent::{Intent, Old, member};
 use super::keys::{BookState, SHARDS, join, shard_of_key};
-use super::meta::{RecipesThen, Sums, WrongTotal};
+use super::meta::{RecipesThen, Sums, WrongTotals};
 use super::{Recovery, Shared};
 use lapidary_store::faults::Faults;
 use lapidary_store::gem_list;
@@ -111,7 +111,7 @@ struct ClusterVerification<'a> {
     /// What is confirmed to be wrong: what books lack, and what refers to them and should not.
     wrong: BTreeMap<BookNo, Vec<(Reference, bool)>>,
     /// The totals that are wrong.
-    amiss: Vec<WrongTotal>,
+    amiss: WrongTotals,
     /// The segments of the audit log that are missing.
     segments: BTreeSet<u64>,
     values: FoundValues,
@@ -221,7 +221,7 @@ impl<'a> ClusterVerification<'a> {
             groups: lists::groups(),
             sums: Sums::default(),
             wrong: BTreeMap::new(),
-            amiss: Vec::new(),
+            amiss: WrongTotals::default(),
             segments: BTreeSet::new(),
             values: FoundValues::default(),
             losses,
@@ -555,8 +555,8 @@ impl<'a> ClusterVerification<'a> {
     /// Compares the totals with those of the books that were read, or are read again if books were changed since then.
     fn totals(&mut self, mut before: u64) -> Result<(), StoreError> {
         for _ in 0..COUNTS {
-            let wrong = self.sums.compared(&self.shared.meta().totals()?.sums);
-            if wrong.is_empty() {
+            let wrong = self.sums.compared(&*self.shared.meta().totals()?);
+            if wrong.all.is_empty() {
                 return Ok(());
             }
             if self.losses.are_none() {
@@ -565,7 +565,7 @@ impl<'a> ClusterVerification<'a> {
             }
             let now = self.shared.audit_log().last()?;
             if now == before {
-                for total in &wrong {
+                for total in &wrong.all {
                     let key = total.key();
                     self.faults
                         .add(format!("the total {key} does not match the books"));

@@ -73,8 +73,9 @@ pub(super) fn run(
         // These may have been of the books that could be found then.
         if !has_repaired {
             let wrong = std::mem::take(&mut found.amiss);
-            shared.meta().correct_totals(wrong)?;
-            break;
+            if shared.meta().correct_totals(wrong)? {
+                break;
+            }
         }
     }
     Ok(lost.sentences(losses))
