@@ -525,12 +525,51 @@ fn a_job_goes_on_in_another_server() {
             .as_u16()
     };
     until("the recipe is there", || recut(&text) == 200);
-    until("the other server completes it", || {
-        state(&second, 2) == "done"
+    until("the other server ends it", || {
+        state(&second, 2) != "running"
     });
+    let (_, job) = send(&second, "", "GET", "/v1/jobs/2", &Value::Null);
+    assert_eq!(job["state"], "done", "{job}");
     assert_eq!(state(&second, 1), "cancelled");
     let (_, all) = send(&second, "", "GET", "/v1/stats", &Value::Null);
     assert_eq!(all["recipes"][0]["recipe"], "documented", "{all}");
+}
+
+/// A job does not fail because a part of the store cannot be read for a while.
+#[test]
+fn a_job_outlasts_a_node_that_does_not_answer() {
+    let Some(nodes) = Nodes::start(3, 0) else {
+        return;
+    };
+    let server = Server::start_on(&format!("redis://{}", nodes.addresses));
+    let text = prose(1, 600);
+    assert_eq!(put(&server, "1", &text).0, 201);
+    // The job waits for texts.
+    let waits = json!({ "kind": "reindex", "recipe": "documented", "from": "sources" });
+    let (status, begun) = send(&server, "", "POST", "/v1/jobs", &waits);
+    assert_eq!(status, 202, "{begun}");
+    let job = || send(&server, "", "GET", "/v1/jobs/1", &Value::Null).1;
+    until("it has begun", || job()["total"] == 1);
+    // A node without the totals, so that the job can still be read.
+    let has_totals = |node| {
+        let keys = nodes.ask(node, &["--scan", "--pattern", "*meta*totals"]);
+        !keys.is_empty()
+    };
+    let silent = (0..nodes.count()).find(|node| !has_totals(*node));
+    let silent = silent.expect("a node without totals");
+    nodes.signal(silent, "-STOP");
+    // Longer than its lease lasts, and than a job then waits for a node.
+    sleep(Duration::from_secs(42));
+    assert_eq!(job()["state"], "running", "{}", job());
+    nodes.signal(silent, "-CONT");
+    let recut = || {
+        let url = format!("{}/v1/libraries/lib/recut/1", server.url);
+        let sent = agent().post(url).content_type("text/plain").send(&text);
+        sent.unwrap().status().as_u16()
+    };
+    until("its text is taken", || recut() == 200);
+    until("it ends", || job()["state"] != "running");
+    assert_eq!(job()["state"], "done", "{}", job());
 }
 
 /// A server that is stopped for longer than its lease changes nothing of its job afterwards, which another has done.

@@ -109,6 +109,17 @@ impl WorkKind for InterruptedJobs {
     }
 }
 
+/// Whether an error is of the state in which a cluster is for a while, as during a failover.
+fn is_passing(error: &CatalogueError) -> bool {
+    let CatalogueError::Store(error) = error else {
+        return false;
+    };
+    matches!(
+        error,
+        StoreError::Unavailable { .. } | StoreError::NotReplicated { .. }
+    )
+}
+
 /// Starts a job. If the same task was interrupted, resumes it instead.
 ///
 /// # Errors
@@ -399,6 +410,14 @@ impl Jobs<Editor<'_>> {
             || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress))),
         );
         let job = begun.lock().clone();
+        if let Ok(Err(error)) = &ended
+            && is_passing(error)
+        {
+            let (id, kind) = (job.job.id, job.job.task.kind());
+            tracing::warn!("job {id} ({kind}) goes on when the store is available: {error}");
+            self.0.jobs.begun.lock().remove(&id);
+            return;
+        }
         let ended = match ended {
             Ok(Ok(result)) => job.done(result),
             // It resumes at the next start.
