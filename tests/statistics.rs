@@ -98,6 +98,15 @@ fn checks_are_counted_for_whoever_asks_and_survive_a_kill() {
     drop(server);
     let (_server, [admin, shop, ..]) = start();
     assert_eq!(counted(&admin), more);
+    let (status, week) = admin.json("GET", "/v1/history?period=week", &Value::Null);
+    assert_eq!(status, 200, "{week}");
+    let samples = week["samples"].as_array().expect("samples");
+    let protected = samples.iter().map(|of| of["checks"]["protected"].as_u64());
+    assert_eq!(
+        protected.sum::<Option<u64>>(),
+        Some(2),
+        "of the server that was stopped, not of the one that was killed"
+    );
     let before = admin.json(
         "GET",
         &format!("{CHECKS}?since=2020-01-01&until=2020-12-31"),

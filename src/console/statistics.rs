@@ -56,9 +56,10 @@ async fn page(
             section id="plots" hx-get=(format!("/console/statistics?of={of}")) hx-trigger="every 30s" hx-select="#plots"
                 hx-swap="outerHTML" {
                 h2 { (language.c_over_time()) }
-                @if stats.cluster.is_some() { p class="quiet" { (language.c_of_this_server()) } }
+                @if stats.cluster.is_some() && of == "hour" { p class="quiet" { (language.c_of_this_server()) } }
                 (periods(language, of))
-                div class="plots" { (plots(language, &history)) }
+                @if history.samples.is_empty() { p class="quiet" { (language.c_no_figures()) } }
+                @else { div class="plots" { (plots(language, &history)) } }
             }
             (store(language, &stats))
             @if let Some(cluster) = &stats.cluster { (nodes(language, cluster)) }
@@ -256,6 +257,27 @@ fn doctor(language: Language, findings: &[Finding]) -> Markup {
     }
 }
 
+/// The most missing intervals that are drawn as one gap.
+const MOST_MISSING: i64 = 1_000;
+
+/// A time, and the figures of the interval that ended then.
+type Moment<'h> = (Timestamp, Option<&'h Sample>);
+
+/// All intervals from the first one to the last, those that are missing included.
+fn moments(history: &History) -> Vec<Moment<'_>> {
+    let interval = i64::from(history.interval_seconds.max(1));
+    let mut all: Vec<Moment<'_>> = Vec::new();
+    for sample in &history.samples {
+        if let Some((last, _)) = all.last().copied() {
+            let passed = sample.timestamp.duration_since(last).as_secs() / interval;
+            let missing = (1..passed.min(MOST_MISSING)).map(|number| (number * interval).seconds());
+            all.extend(missing.filter_map(|after| Some((last.checked_add(after).ok()?, None))));
+        }
+        all.push((sample.timestamp, Some(sample)));
+    }
+    all
+}
+
 /// How many checks of a sample had one of these verdicts.
 fn verdicts(sample: &Sample, names: &[&str]) -> f64 {
     let counts = names.iter().filter_map(|name| sample.checks.get(*name));
@@ -263,7 +285,7 @@ fn verdicts(sample: &Sample, names: &[&str]) -> f64 {
 }
 
 fn line(
-    samples: &[Sample],
+    moments: &[Moment<'_>],
     name: String,
     class: &'static str,
     of: impl Fn(&Sample) -> Option<f64>,
@@ -271,27 +293,29 @@ fn line(
     PlotLine {
         name,
         class,
-        values: samples.iter().map(of).collect(),
+        values: moments
+            .iter()
+            .map(|(_, sample)| sample.and_then(&of))
+            .collect(),
     }
 }
 
 /// Draws a single number of each sample.
 fn plot_total(
     title: &str,
-    samples: &[Sample],
+    moments: &[Moment<'_>],
     times: &[Timestamp],
     of: impl Fn(&Sample) -> u64,
     words: impl Fn(u64) -> String,
 ) -> Markup {
-    let total = line(samples, String::new(), "hue-main", |sample| {
+    let total = line(moments, String::new(), "hue-main", |sample| {
         Some(of(sample) as f64)
     });
     plot(title, times, &[total], |value| words(value as u64))
 }
 
 /// How many checks a minute had which verdict.
-fn checks(language: Language, history: &History) -> [PlotLine; 3] {
-    let minutes = f64::from(history.interval_seconds) / 60.0;
+fn checks(language: Language, moments: &[Moment<'_>], minutes: f64) -> [PlotLine; 3] {
     [
         (
             language.outcome_protected(),
@@ -306,7 +330,7 @@ fn checks(language: Language, history: &History) -> [PlotLine; 3] {
         (language.c_other_checks(), "hue-quiet", &["unknown"]),
     ]
     .map(|(name, class, of)| {
-        line(&history.samples, name, class, |sample| {
+        line(moments, name, class, |sample| {
             Some(verdicts(sample, of) / minutes)
         })
     })
@@ -317,24 +341,29 @@ fn milliseconds(seconds: f64) -> f64 {
 }
 
 fn plots(language: Language, history: &History) -> Markup {
-    let samples = &history.samples;
-    let times: Vec<Timestamp> = samples.iter().map(|sample| sample.timestamp).collect();
+    let moments = moments(history);
+    let times: Vec<Timestamp> = moments.iter().map(|(time, _)| *time).collect();
+    let checks = checks(
+        language,
+        &moments,
+        f64::from(history.interval_seconds) / 60.0,
+    );
     let latency = [
-        line(samples, language.c_median(), "hue-main", |sample| {
+        line(&moments, language.c_median(), "hue-main", |sample| {
             sample.median_seconds.map(milliseconds)
         }),
-        line(samples, language.c_slowest(), "hue-bad", |sample| {
+        line(&moments, language.c_slowest(), "hue-bad", |sample| {
             sample.p99_seconds.map(milliseconds)
         }),
     ];
     let short = |value: f64| language.decimal(value, usize::from(value < 10.0));
     let bytes = |bytes| size(language, bytes);
     html! {
-        (plot(&language.c_checks(), &times, &checks(language, history), |value| language.c_in_minute(&short(value))))
+        (plot(&language.c_checks(), &times, &checks, |value| language.c_in_minute(&short(value))))
         (plot(&language.c_latency(), &times, &latency, |value| language.c_milliseconds(&short(value))))
-        (plot_total(&language.c_books(), samples, &times, |sample| sample.books, |books| language.number(books)))
-        (plot_total(&language.c_disk(), samples, &times, |sample| sample.disk_bytes, bytes))
-        (plot_total(&language.c_memory(), samples, &times, |sample| sample.memory_bytes, bytes))
+        (plot_total(&language.c_books(), &moments, &times, |sample| sample.books, |books| language.number(books)))
+        (plot_total(&language.c_disk(), &moments, &times, |sample| sample.disk_bytes, bytes))
+        (plot_total(&language.c_memory(), &moments, &times, |sample| sample.memory_bytes, bytes))
     }
 }
 

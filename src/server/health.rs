@@ -190,7 +190,7 @@ impl ServerState {
         {
             tracing::error!("cannot save the keys' quota usage: {error}");
         }
-        write_check_counts(&self.catalogue);
+        self.write_figures();
         hold_reserve(&self.catalogue);
         if let Err(error) = self.catalogue.keys().write_revocations() {
             tracing::warn!(
@@ -198,7 +198,6 @@ impl ServerState {
             );
         }
         self.health.look_after(&self.catalogue);
-        self.history.take(&METRICS);
         let found = look(&self.catalogue, self.min_free);
         let (_, before) = self.health.last();
         match found {
@@ -210,6 +209,14 @@ impl ServerState {
         }
         *self.health.last.write() = (Instant::now(), found);
     }
+
+    fn write_figures(&self) {
+        let counted = self.catalogue.check_history().write();
+        let taken = self.history.take(&METRICS, &self.catalogue);
+        if let Err(error) = counted.and(taken) {
+            tracing::error!("cannot save figures of checks: {error}");
+        }
+    }
 }
 
 /// Checks the catalogue periodically, for `/readyz` and for the metrics. Both respond at once, however often they are
@@ -220,12 +227,6 @@ pub(super) async fn watch(state: Data<ServerState>) {
         let state = state.clone();
         // A panic in a check has been logged; the last result then becomes stale.
         let _ = rt::task::spawn_blocking(move || state.look()).await;
-    }
-}
-
-fn write_check_counts(catalogue: &Catalogue) {
-    if let Err(error) = catalogue.check_history().write() {
-        tracing::error!("cannot save the numbers of checks: {error}");
     }
 }
 

@@ -91,6 +91,7 @@ use self::tls::Tls;
 use self::turns::Turns;
 use crate::console::{self, Console};
 use lapidary_catalogue::history::Recorder;
+use lapidary_catalogue::metrics::METRICS;
 use lapidary_catalogue::{
     Catalogue, CatalogueError, UnwrittenRevocation, delete_removed_books, expire_evidence,
     resume_jobs, start_watching, start_webhooks,
@@ -454,7 +455,10 @@ async fn stopped(stop: impl Future<Output = ()>, state: Data<ServerState>) {
 /// Writes what is only in memory at the end.
 fn settle(state: &ServerState, catalogue: &Catalogue) -> Result<ServerEnd, ServerError> {
     let noted = state.access.note_usage(catalogue);
-    let counted = catalogue.check_history().write();
+    let counted = catalogue
+        .check_history()
+        .write()
+        .and_then(|()| state.history.finish(&METRICS, catalogue));
     let flushed = catalogue.flush();
     catalogue.jobs().stop();
     if state.health.is_reopening() {

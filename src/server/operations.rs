@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
-use lapidary_catalogue::api::{Finding, History, Period};
+use lapidary_catalogue::api::{Finding, History};
 use lapidary_catalogue::{CatalogueError, Editor, OnceRequest, Terms};
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
 use lapidary_store::Condition;
@@ -183,8 +183,8 @@ impl Host for ServerState {
         self.oidc.as_ref()?.fault()
     }
 
-    fn history(&self, of: Period) -> History {
-        self.history.shown(of == Period::Week)
+    fn last_hour(&self) -> History {
+        self.history.last_hour()
     }
 
     fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {

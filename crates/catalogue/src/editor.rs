@@ -7,8 +7,8 @@ use super::permission::Permission;
 use super::sharing::{SETTINGS, Turn};
 use super::{
     AllowLists, Audit, Batches, Books, Catalogue, CatalogueError, CatalogueRecipes, CheckHistory,
-    CheckQueue, Checks, Copying, Decisions, DuplicateJobs, Evidence, Ingest, Jobs, Keys, Libraries,
-    ReportLinks, Terms, Transfer, Watches, Webhooks,
+    CheckQueue, Checks, Copying, Decisions, DuplicateJobs, Evidence, Figures, Ingest, Jobs, Keys,
+    Libraries, ReportLinks, Terms, Transfer, Watches, Webhooks,
 };
 use lapidary_store::{Action, Actor, RowChange, Standing, Store, StoreError, Table, tag_of};
 use lapidary_work::LeasedWork;
@@ -215,6 +215,8 @@ subjects! {
     duplicate_jobs: DuplicateJobs,
     /// The kept texts of filed checks.
     evidence: Evidence,
+    /// Figures of the last week.
+    figures: Figures,
     /// Adding many books to it.
     ingest: Ingest,
     /// Its jobs.

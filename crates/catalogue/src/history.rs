@@ -1,18 +1,31 @@
-//! Figures over time, kept in memory since the start of this process.
+//! Figures over time: of the last hour in memory, of the last week in [`Table::Figures`].
+//!
+//! Each process writes its own rows, of which the key is a time and the id of the process. A crash forgets those of up to ten
+//! minutes.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan as _};
 use parking_lot::Mutex;
 
+use super::settings::put;
+use super::{Catalogue, CatalogueError};
 use crate::api::{History, Sample};
 use crate::metrics::{Metrics, resident};
-use lapidary_store::Rights;
+use lapidary_store::{Actor, Rights, RowChange, Table};
 
-/// How often figures are taken for the last hour, and for the last week.
+/// How often figures are taken for the last hour, and how many of them are kept.
 const HOUR: (Duration, usize) = (Duration::from_secs(10), 360);
+/// How often figures are taken for the last week, and how many of them a process keeps that it could not write.
 const WEEK: (Duration, usize) = (Duration::from_mins(10), 1_008);
+/// How long they are kept.
+const KEPT_HOURS: i64 = 7 * 24;
+/// How many rows are read at once.
+const PAGE: usize = 500;
+/// The most rows that are deleted when one is written.
+const MOST_OUTDATED: usize = 20;
 
 /// What is counted since the start.
 #[derive(Debug, Clone, Default)]
@@ -33,13 +46,13 @@ struct Series {
 }
 
 impl Series {
-    fn new((every, most): (Duration, usize)) -> Self {
+    fn new((every, most): (Duration, usize), due: Instant) -> Self {
         Self {
             every,
             most,
             samples: VecDeque::new(),
             before: EventCounts::default(),
-            due: Instant::now(),
+            due,
         }
     }
 
@@ -47,9 +60,10 @@ impl Series {
         self.due <= now
     }
 
-    fn take(&mut self, now: Instant, counted: &EventCounts, state: &Sample) {
+    /// Takes a sample if it is time to. Returns whether it was.
+    fn take(&mut self, now: Instant, counted: &EventCounts, state: &Sample) -> bool {
         if !self.is_due(now) {
-            return;
+            return false;
         }
         // After a pause, such as a machine that slept, there is one sample, not many.
         self.due = now + self.every;
@@ -70,13 +84,7 @@ impl Series {
         if self.samples.len() > self.most {
             self.samples.pop_front();
         }
-    }
-
-    fn shown(&self) -> History {
-        History {
-            interval_seconds: self.every.as_secs() as u32,
-            samples: self.samples.iter().cloned().collect(),
-        }
+        true
     }
 }
 
@@ -94,31 +102,163 @@ fn quantile(before: &EventCounts, now: &EventCounts, share: f64) -> Option<f64> 
     (answered > 0).then_some(*limit)
 }
 
-/// Figures over time.
-pub struct Recorder(Mutex<[Series; 2]>);
+/// Takes the figures of a process.
+pub struct Recorder(Mutex<Recorded>);
+
+struct Recorded {
+    hour: Series,
+    /// What of the last week is not written yet.
+    week: Series,
+}
 
 impl Default for Recorder {
     fn default() -> Self {
-        Self(Mutex::new([Series::new(HOUR), Series::new(WEEK)]))
+        let now = Instant::now();
+        // The first figures of a week are those of ten minutes, so that a process that ends soon, unused, leaves no row.
+        Self(Mutex::new(Recorded {
+            hour: Series::new(HOUR, now),
+            week: Series::new(WEEK, now + WEEK.0),
+        }))
     }
 }
 
 impl Recorder {
-    /// Takes figures, if it is time to.
-    pub fn take(&self, metrics: &Metrics) {
+    /// Takes figures, if it is time to, and writes those of the week.
+    ///
+    /// # Errors
+    /// Those of the store. What could not be written is written the next time.
+    pub fn take(&self, metrics: &Metrics, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let now = Instant::now();
         let mut all = self.0.lock();
-        if all.iter().any(|series| series.is_due(now)) {
-            let (counted, state) = (EventCounts::of(metrics), state(metrics));
-            all.iter_mut()
-                .for_each(|series| series.take(now, &counted, &state));
+        if !all.hour.is_due(now) && !all.week.is_due(now) {
+            return Ok(());
         }
+        let (counted, state) = (EventCounts::of(metrics), state(metrics));
+        all.hour.take(now, &counted, &state);
+        let is_written = all.week.take(now, &counted, &state);
+        drop(all);
+        if is_written {
+            self.write(catalogue)?;
+        }
+        Ok(())
     }
 
-    /// The figures of the last hour, or of the last week.
-    pub fn shown(&self, of_week: bool) -> History {
-        self.0.lock()[usize::from(of_week)].shown()
+    /// Takes and writes the last figures of the week, if there were checks since those before.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn finish(&self, metrics: &Metrics, catalogue: &Catalogue) -> Result<(), CatalogueError> {
+        let now = Instant::now();
+        let counted = EventCounts::of(metrics);
+        let mut all = self.0.lock();
+        if counted.answered > all.week.before.answered {
+            all.week.due = now;
+            all.week.take(now, &counted, &state(metrics));
+        }
+        drop(all);
+        self.write(catalogue)
     }
+
+    fn write(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
+        // Whoever asks for figures does not wait for the store.
+        let unwritten: Vec<Sample> = self.0.lock().week.samples.iter().cloned().collect();
+        if unwritten.is_empty() {
+            return Ok(());
+        }
+        catalogue.figures().write(&unwritten)?;
+        let mut all = self.0.lock();
+        let is_new = |sample: &Sample| unwritten.iter().all(|of| of.timestamp != sample.timestamp);
+        all.week.samples.retain(is_new);
+        Ok(())
+    }
+
+    /// The figures of the last hour.
+    pub fn last_hour(&self) -> History {
+        let samples = self.0.lock().hour.samples.iter().cloned().collect();
+        history(HOUR.0, samples)
+    }
+}
+
+fn history(every: Duration, samples: Vec<Sample>) -> History {
+    History {
+        interval_seconds: every.as_secs() as u32,
+        samples,
+    }
+}
+
+/// The figures of the last week ([`Catalogue::figures`]).
+#[derive(Debug, Clone)]
+pub struct Figures<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Figures<C> {
+    /// Writes samples of this process, and deletes some that are too old.
+    fn write(&self, samples: &[Sample]) -> Result<(), CatalogueError> {
+        let oldest = self.0.page_of(Table::Figures, b"", None, MOST_OUTDATED)?;
+        let first = first_kept();
+        let outdated = oldest.into_iter().filter(|(key, _)| *key < first);
+        let outdated = outdated.map(|(key, _)| RowChange::delete(Table::Figures, key));
+        let process = self.0.check_counts.process();
+        let rows = samples.iter().map(|sample| {
+            let key = [key_of(sample.timestamp).as_slice(), process.as_bytes()].concat();
+            put(Table::Figures, key, sample)
+        });
+        let changes: Vec<RowChange> = outdated.chain(rows).collect();
+        self.0.store.apply(&Actor::Local, &changes, &[])?;
+        Ok(())
+    }
+
+    /// The figures of the last week, of all processes that share the catalogue.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn last_week(&self) -> Result<History, CatalogueError> {
+        let mut intervals: BTreeMap<i64, Sample> = BTreeMap::new();
+        let mut after = Some(first_kept());
+        while let Some(last) = after {
+            let rows = self.0.page_of(Table::Figures, b"", Some(&last), PAGE)?;
+            after = rows.last().map(|(key, _)| key.clone());
+            for (_, row) in rows {
+                let Ok(sample) = serde_json::from_slice::<Sample>(&row) else {
+                    continue;
+                };
+                let interval = sample.timestamp.as_second() / WEEK.0.as_secs().cast_signed();
+                match intervals.get_mut(&interval) {
+                    Some(all) => add(all, sample),
+                    None => drop(intervals.insert(interval, sample)),
+                }
+            }
+        }
+        Ok(history(WEEK.0, intervals.into_values().collect()))
+    }
+}
+
+/// The key of the rows of a time, as far as it is the same for all processes. Their order is that of their times.
+fn key_of(time: Timestamp) -> Vec<u8> {
+    time.as_millisecond().to_be_bytes().to_vec()
+}
+
+/// The first key of the last week.
+fn first_kept() -> Vec<u8> {
+    let first = Timestamp::now().checked_sub(KEPT_HOURS.hours());
+    key_of(first.unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
+/// Adds the figures of another process, or of one that ended, in the same interval: all checks, the slowest latencies, and the
+/// largest sizes.
+fn add(all: &mut Sample, other: Sample) {
+    for (verdict, checks) in other.checks {
+        *all.checks.entry(verdict).or_default() += checks;
+    }
+    all.timestamp = all.timestamp.max(other.timestamp);
+    all.median_seconds = slower(all.median_seconds, other.median_seconds);
+    all.p99_seconds = slower(all.p99_seconds, other.p99_seconds);
+    all.books = all.books.max(other.books);
+    all.disk_bytes = all.disk_bytes.max(other.disk_bytes);
+    all.memory_bytes = all.memory_bytes.max(other.memory_bytes);
+}
+
+fn slower(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).reduce(f64::max)
 }
 
 impl EventCounts {
@@ -176,20 +316,17 @@ mod tests {
 
     #[test]
     fn a_sample_has_what_happened_since_the_one_before() {
-        let mut series = Series::new((Duration::from_secs(10), 2));
+        let mut series = Series::new((Duration::from_secs(10), 2), Instant::now());
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         series.take(at(0), &counted(0, [0, 0, 0]), &state());
         series.take(at(10), &counted(5, [90, 99, 100]), &state());
         series.take(at(15), &counted(6, [90, 99, 101]), &state());
         series.take(at(20), &counted(6, [90, 100, 110]), &state());
-        let History {
-            interval_seconds,
-            samples,
-        } = series.shown();
+        let samples = series.samples;
         assert_eq!(
-            (interval_seconds, samples.len()),
-            (10, 2),
+            samples.len(),
+            2,
             "the oldest is gone, and 15 seconds were too early"
         );
         assert_eq!(
@@ -213,5 +350,62 @@ mod tests {
             None,
             "nothing happened"
         );
+    }
+
+    #[test]
+    fn a_week_has_the_figures_of_all_processes_and_of_those_that_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = |seconds: i64, protected: u64, median: Option<f64>| {
+            let at = Timestamp::from_second(Timestamp::now().as_second() / 600 * 600 + seconds);
+            Sample {
+                timestamp: at.unwrap(),
+                checks: [("protected".to_owned(), protected)].into(),
+                median_seconds: median,
+                ..state()
+            }
+        };
+        let write = |samples: &[Sample]| {
+            let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
+            catalogue.figures().write(samples).unwrap();
+        };
+        let week = -7 * 24 * 3_600 - 601;
+        write(&[sample(week, 1, None), sample(-1, 2, None)]);
+        write(&[sample(0, 3, Some(0.1)), sample(-1, 4, None)]);
+        write(&[sample(1, 5, Some(0.2)), sample(2, 6, None)]);
+        let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
+        let told = catalogue.figures().last_week().unwrap();
+        assert_eq!(told.interval_seconds, 600);
+        assert_eq!(
+            told.samples,
+            [sample(-1, 6, None), sample(2, 14, Some(0.2))]
+        );
+        let rows = catalogue.page_of(Table::Figures, b"", None, 100).unwrap();
+        assert_eq!(rows.len(), 5, "what is older than a week was deleted");
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_written_the_next_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
+        let recorder = Recorder::default();
+        let take = |second: u64| {
+            let mut all = recorder.0.lock();
+            let at = all.week.due + Duration::from_secs(second);
+            let timestamp = Timestamp::now().checked_sub(second.cast_signed().seconds());
+            let state = Sample {
+                timestamp: timestamp.unwrap(),
+                ..state()
+            };
+            assert!(all.week.take(at, &counted(second, [0; 3]), &state));
+        };
+        take(1);
+        take(2);
+        recorder.write(&catalogue).unwrap();
+        take(3);
+        recorder.write(&catalogue).unwrap();
+        recorder.write(&catalogue).unwrap();
+        let rows = catalogue.page_of(Table::Figures, b"", None, 100).unwrap();
+        assert_eq!(rows.len(), 3);
+        assert!(recorder.0.lock().week.samples.is_empty());
     }
 }

@@ -105,6 +105,7 @@ pub use error::CatalogueError;
 pub use evidence::{CheckedText, Evidence, EvidenceLimits, expire_evidence, is_evidence};
 pub use gate::Gate;
 pub use gem_list::MAX_GEMS;
+pub use history::Figures;
 pub use ingest::Ingest;
 pub use jobs::{Backups, DuplicateJobs, Jobs, resume_jobs, start_job};
 pub use keys::{AccessDenied, Keys, UnwrittenRevocation, Usage};

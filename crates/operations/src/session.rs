@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use lapidary_catalogue::api::{Finding, History, Period};
+use lapidary_catalogue::api::{Finding, History};
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms};
 use lapidary_store::{Actor, Library, Table, tag_of};
 
@@ -104,8 +104,8 @@ pub trait Host: Send + Sync {
         None
     }
 
-    /// The figures that it keeps in memory, if any.
-    fn history(&self, _: Period) -> History {
+    /// The figures of its last hour, if it keeps them.
+    fn last_hour(&self) -> History {
         History {
             interval_seconds: 0,
             samples: Vec::new(),

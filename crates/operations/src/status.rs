@@ -101,12 +101,16 @@ impl Operation for ShowHistory {
             "Show figures over time: checks, latencies, sizes",
         )
         .about(
-            "A server keeps them in memory, so they begin with its start. Each server has its own.",
+            "Those of the last hour are of this server, and begin with its start. Those of the last week are of all servers that \
+             share the catalogue: all checks, the slowest latencies, the largest sizes. A crash forgets up to ten minutes.",
         )
         .answers(&[(200, "The figures at regular intervals")]);
 
     fn run(session: &Session<'_>, (): (), query: HistoryQuery) -> Result<History, OperationError> {
-        Ok(session.host.history(query.period.unwrap_or(Period::Hour)))
+        Ok(match query.period.unwrap_or(Period::Hour) {
+            Period::Hour => session.host.last_hour(),
+            Period::Week => session.figures().last_week()?,
+        })
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Table {
     Requests,
     /// The numbers of checks, by day and process (`catalogue/check_counts.rs`).
     CheckCounts,
+    /// Figures over time, by time and process (`catalogue/history.rs`).
+    Figures,
 }
 
 impl Table {
@@ -67,6 +69,7 @@ impl Table {
             Self::DuplicateGroups => "duplicate-group",
             Self::Requests => "request",
             Self::CheckCounts => "check-counts",
+            Self::Figures => "figures",
         }
     }
 }

@@ -517,6 +517,7 @@ c_last_day = Last day
 c_no_checks = Nothing was checked on these days.
 c_forbidding = Protected or forbidden
 c_over_time = Over time
+c_no_figures = There are no figures yet. The first come ten minutes after the start.
 c_hour = Last hour
 c_week = Last week
 c_checks = Checks

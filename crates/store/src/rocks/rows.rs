@@ -37,7 +37,8 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Duplicates
         | Table::DuplicateGroups
         | Table::Requests
-        | Table::CheckCounts => (
+        | Table::CheckCounts
+        | Table::Figures => (
             Family::Meta,
             MetaKey::Setting(table.as_str().as_bytes(), b"").bytes(),
         ),
