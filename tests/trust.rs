@@ -1,5 +1,6 @@
 //! Whose word counts: the books of a library that is not trusted decide for nobody but its own keys.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use lapidary_gems::Recipe;
@@ -737,6 +738,35 @@ fn a_required_gate_cannot_be_left_out() {
         "{}",
         others.err
     );
+}
+
+/// A gate tells a key of the books of its own libraries that it let a book in beside, and of no others.
+#[test]
+fn a_gate_names_only_books_that_its_key_can_see() {
+    let Market {
+        server: _server,
+        admin,
+        mine,
+        ..
+    } = market();
+    let (others, own) = (prose(1, 3_000), prose(2, 3_000));
+    assert_eq!(admin.put("house/1", "free", &others).0, 201);
+    assert_eq!(mine.put("mine/1", "free", &own).0, 201);
+    let add = |client: &Client, id: &str, copied: &str| {
+        let body = json!({ "rights": "free", "text": format!("{copied} the end") });
+        let path = at(&format!("mine/{id}")) + "?unless=protected";
+        let (status, added) = client.json("PUT", &path, &body);
+        assert_eq!(status, 201, "{added}");
+        let books = added["matches"].as_array().cloned().unwrap_or_default();
+        let names = books
+            .iter()
+            .map(|of| format!("{}/{}", text(&of["library"]), text(&of["id"])));
+        names.collect::<BTreeSet<_>>()
+    };
+    let named = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    assert_eq!(add(&mine, "2", &others), named(&[]));
+    assert_eq!(add(&mine, "3", &own), named(&["mine/1"]));
+    assert_eq!(add(&admin, "4", &others), named(&["house/1", "mine/2"]));
 }
 
 /// What an administrator did, a library's key does not undo in any way.

@@ -1,4 +1,4 @@
-//! New books: files that are dropped or chosen. What is there already, or matches it, is added only if the visitor says so.
+//! New books: files that are dropped or chosen. What is there already, or is protected, is added only if the visitor says so.
 //!
 //! With scripts, each file is sent alone and becomes a row; else all of them are sent at once.
 
@@ -13,7 +13,9 @@ use super::failure::PageFailure;
 use super::layout::{Here, HtmlPage, problem_told, size, table, token_field};
 use super::visitor::{ApiCall, Visitor, lines_of, path, with};
 use crate::server::id_of_file;
-use lapidary_catalogue::api::{AddOutcome, Added, FeedAnswer, FeedOutcome, Problem, Record};
+use lapidary_catalogue::api::{
+    AddOutcome, Added, BookRef, FeedAnswer, FeedOutcome, Problem, Record,
+};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_report::clean;
@@ -176,7 +178,7 @@ fn row_of_book(visitor: &Visitor, name: &str, added: &Added) -> Markup {
                 @if !description.authors.is_empty() { br; (clean(&description.authors.join(", "))) }
             }
             td { (told(language, &outcome)) }
-            td { (shares(visitor, library, id)) }
+            td { (matching(language, &added.matches)) (shares(visitor, library, id)) }
         }
     }
 }
@@ -227,10 +229,17 @@ fn row_of_form(visitor: &Visitor, library: &str, answer: &FeedAnswer) -> Markup 
             td {
                 @match problem {
                     Some(problem) => (why(language, problem)),
-                    None => (shares(visitor, library, id)),
+                    None => { (matching(language, &answer.matches)) (shares(visitor, library, id)) },
                 }
             }
         }
+    }
+}
+
+/// The books that a book matches that was added.
+fn matching(language: Language, books: &[BookRef]) -> Markup {
+    html! {
+        @if !books.is_empty() { p class="warn" { (language.c_matching()) (book_links(books.iter())) } }
     }
 }
 
@@ -251,15 +260,21 @@ fn why(language: Language, problem: &Problem) -> Markup {
     let deciding = report.matches.iter().filter(|found| found.decides());
     html! {
         (language.problem(&problem.code))
-        @for found in deciding {
-            @let book = &found.book;
+        (book_links(deciding.map(|found| &found.book)))
+        @if let Some(note) = &report.note { br; small { (clean(note)) } }
+    }
+}
+
+/// A link to each book, on a line of its own.
+fn book_links<'b>(books: impl Iterator<Item = &'b BookRef>) -> Markup {
+    html! {
+        @for book in books {
             br;
             a href=(path("/console/books", [&book.library, &book.id])) {
                 (clean(book.title.as_deref().unwrap_or(&book.id)))
             }
             " " span class="quiet" { (clean(&book.library)) "/" (clean(&book.id)) }
         }
-        @if let Some(note) = &report.note { br; small { (clean(note)) } }
     }
 }
 

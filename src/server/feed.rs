@@ -382,6 +382,7 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
             hidden,
             restriction,
             coverage,
+            matches,
             unless,
             ..
         }) => {
@@ -400,6 +401,7 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
                 hidden,
                 restriction,
                 coverage,
+                matches,
                 unless,
                 problem: None,
             }
@@ -413,6 +415,7 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
             hidden: None,
             restriction: None,
             coverage: None,
+            matches: Vec::new(),
             unless: None,
             problem: Some(problem.details()),
         },

@@ -214,10 +214,16 @@ fn what_is_there_already_is_added_only_after_a_warning() {
     let text = prose(1, 3_000);
     add(&server, "theirs", "1", "The first edition", &text);
     add(&server, "mine", "old", "An old book", &prose(3, 3_000));
+    let (free, place) = (prose(5, 3_000), "/v1/libraries/theirs/books/2");
+    let book = json!({ "rights": "free", "title": "A free one", "text": free });
+    ureq::put(format!("{}{place}", server.url))
+        .send_json(&book)
+        .expect("it is added");
     let files = [
         ("copy.txt", text),
         ("new.txt", prose(2, 3_000)),
         ("old.txt", prose(4, 3_000)),
+        ("twin.txt", free + " the end"),
     ]
     .map(|(name, text)| folder.file(name, text));
     let files: Vec<&str> = files
@@ -234,6 +240,12 @@ fn what_is_there_already_is_added_only_after_a_warning() {
     browser.see(&row("copy.txt"), "The first edition");
     browser.see(&row("old.txt"), "has a book with this id");
     browser.see("#table tbody tr:not(.failed)", "new.txt");
+    // What keeps nothing out is told, too.
+    browser.see("#table tbody tr:not(.failed) .warn", "A free one");
+    for (theme, width) in [("light", 390), ("dark", 1280)] {
+        browser.looks(theme, width);
+        browser.picture(&format!("added-{theme}-{width}"));
+    }
     let ids = || -> Vec<String> {
         let books = ureq::get(format!("{}/v1/libraries/mine/books", server.url)).call();
         let mut books = books.expect("books");
@@ -243,7 +255,10 @@ fn what_is_there_already_is_added_only_after_a_warning() {
             .map(|book| format!("{} {}", book["id"], book["title"]))
             .collect()
     };
-    assert_eq!(ids(), ["\"new\" null", "\"old\" \"An old book\""]);
+    assert_eq!(
+        ids(),
+        ["\"new\" null", "\"old\" \"An old book\"", "\"twin\" null"]
+    );
     // One click adds what matches, another one replaces what is there.
     for (name, done) in [("copy.txt", "added"), ("old.txt", "replaced")] {
         browser.click(&format!("{} button", row(name)));
@@ -255,10 +270,18 @@ fn what_is_there_already_is_added_only_after_a_warning() {
             done,
         );
     }
-    assert_eq!(ids(), ["\"copy\" null", "\"new\" null", "\"old\" null"]);
+    assert_eq!(
+        ids(),
+        [
+            "\"copy\" null",
+            "\"new\" null",
+            "\"old\" null",
+            "\"twin\" null"
+        ]
+    );
     assert_eq!(
         browser.js("return document.querySelectorAll('#table tbody tr').length"),
-        3
+        4
     );
 }
 

@@ -101,6 +101,23 @@ fn a_match_refuses_and_changes_nothing() {
 }
 
 #[test]
+fn a_match_that_refuses_nothing_is_told() {
+    let server = Running::start();
+    let put = |id: usize, text: &str| {
+        let place = format!("{}?rights=free&{UNLESS}", book(id));
+        server.put(&place, TEXT, text).expect(201)
+    };
+    let named = |answer: &Value| answer["matches"][0]["id"].clone();
+    assert_eq!(put(1, &text(1))["matches"], Value::Null);
+    assert_eq!(put(2, &text(2))["matches"], Value::Null);
+    let twin = put(3, &nearly(&text(1), 1));
+    assert_eq!(named(&twin), "1", "{twin}");
+    let line = json!({ "id": "4", "rights": "free", "text": text(2) }).to_string() + "\n";
+    let answers = server.post(&format!("/v1/libraries/house/books?{UNLESS}"), NDJSON, line);
+    assert_eq!(named(&answers.lines()[0]), "2");
+}
+
+#[test]
 fn what_is_excluded_does_not_count() {
     let server = Running::start();
     let mine = text(1);

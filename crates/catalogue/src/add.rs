@@ -354,6 +354,7 @@ impl Books<Editor<'_>> {
         Ok(Added {
             coverage: checked.coverage,
             uncompared: checked.uncompared,
+            matches: checked.matches,
             ..added
         })
     }
@@ -421,6 +422,7 @@ impl Prepared {
             restriction,
             coverage: None,
             uncompared: 0,
+            matches: Vec::new(),
             unless,
         }
     }

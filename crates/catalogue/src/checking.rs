@@ -12,6 +12,7 @@ use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
 use super::answer_size::Shown;
 use super::check::today;
+use super::gate::Gate;
 use super::libraries::Deciding;
 use super::told::{Told, whole_percent};
 use crate::api::{BookRef, Match, Report};
@@ -31,13 +32,15 @@ use lapidary_store::{
 const MOST_COVERING: usize = 100;
 
 /// What a gate needs to know of a check.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Verdict {
     pub(super) rights: Rights,
     /// How many books have gems of the recipes, if not all do.
     pub(super) coverage: Option<Coverage>,
     /// Number of books that were not compared, because there were too many.
     pub(super) uncompared: usize,
+    /// The books that match and decide, if none of them forbids it.
+    pub(super) matches: Vec<BookRef>,
 }
 
 impl Default for Verdict {
@@ -46,6 +49,7 @@ impl Default for Verdict {
             rights: Rights::Unknown,
             coverage: None,
             uncompared: 0,
+            matches: Vec::new(),
         }
     }
 }
@@ -190,16 +194,26 @@ impl Checking<'_> {
         })
     }
 
-    /// The verdict alone, against all libraries.
-    pub(super) fn verdict(&self) -> Result<Verdict, CatalogueError> {
+    /// The verdict against all libraries, and the first books that match and may be named.
+    pub(super) fn verdict(&self, gate: &Gate) -> Result<Verdict, CatalogueError> {
         self.answer(None, |answering| {
             let AllMatches {
                 ranked, uncompared, ..
             } = answering.ranked()?;
+            let rights = ranked.verdict;
+            let mut named = ranked.shown(usize::MAX).matches;
+            named.retain(|found| {
+                !rights.forbids() && found.decides() && gate.names(&found.key.library)
+            });
+            named.truncate(gate.limit);
+            let named = self.with_records(named)?;
             Ok(Verdict {
-                rights: ranked.verdict,
+                rights,
                 coverage: answering.coverage,
                 uncompared,
+                matches: named
+                    .map(|(_, record)| BookRef::on(self.day, record))
+                    .collect(),
             })
         })
     }

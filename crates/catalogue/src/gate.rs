@@ -46,7 +46,7 @@ pub struct Gate {
     pub except_library: bool,
     /// Books of its library that do not count, unless they are forbidden.
     pub except: BTreeSet<BookId>,
-    /// Maximum number of matches in the report of a refusal.
+    /// Maximum number of matches in the report of a refusal, and of those that are told of a book that was added.
     pub limit: usize,
     /// Whether that report has spans.
     pub detail: bool,
@@ -121,6 +121,12 @@ impl Gate {
         library
             .into_iter()
             .chain(self.except.iter().map(BookId::as_str))
+    }
+
+    /// Whether it names the books of a library.
+    pub(super) fn names(&self, library: &Library) -> bool {
+        let visible = self.visible.as_ref();
+        visible.is_none_or(|visible| visible.contains(library))
     }
 
     fn excludes(&self, book: &BookKey, library: &Library, id: &BookId) -> bool {
@@ -344,7 +350,7 @@ impl<'a> Admission<'a> {
             },
             ..Checking::new(&*snapshot, asked, digests, &allowances, &deciding)
         };
-        let verdict = checking.verdict()?;
+        let verdict = checking.verdict(&gated.gate)?;
         if verdict.rights.forbids() {
             refused();
             METRICS.changed("refused", 1);

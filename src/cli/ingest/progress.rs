@@ -42,6 +42,8 @@ struct IngestCounts {
     gemless: Vec<String>,
     /// Books whose files have words that no reader sees, with what is said of it.
     hidden: Vec<String>,
+    /// Books that passed the gate and match others, with their names.
+    matching: Vec<String>,
     bytes: u64,
     refused: Vec<(String, String)>,
     /// Whether others match a refused book.
@@ -82,6 +84,13 @@ impl IngestCounts {
         if let Some(hidden) = &added.hidden {
             let hidden = hidden_words(Language::English, hidden);
             self.hidden.push(format!("{file}: {hidden}"));
+        }
+        if !added.matches.is_empty() {
+            let books = added.matches.iter();
+            let books: Vec<String> = books
+                .map(|book| format!("{}/{}", book.library, book.id))
+                .collect();
+            self.matching.push(format!("{file}: {}", books.join(", ")));
         }
         if added.book.gems.values().all(|&gems| gems == 0) {
             self.gemless.push(file);
@@ -146,6 +155,7 @@ impl Progress {
             quarantined,
             gemless,
             hidden,
+            matching,
             bytes,
             refused,
             matched,
@@ -187,6 +197,7 @@ impl Progress {
             &gemless,
         ));
         lines.extend(listed("have words that their readers do not see", &hidden));
+        lines.extend(listed("match books that do not keep them out", &matching));
         let summary = lines.join("\n");
         if self.json {
             tell(format_args!("{summary}"));

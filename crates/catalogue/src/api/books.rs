@@ -9,7 +9,7 @@ use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::checks::is_zero;
-use super::{EvidenceStats, HiddenText, Problem, WatchStats};
+use super::{BookRef, EvidenceStats, HiddenText, Problem, WatchStats};
 use crate::object;
 use crate::permission::Unless;
 use crate::table::TableRow;
@@ -195,6 +195,10 @@ pub struct Added {
     /// their library.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncompared: usize,
+    /// Books that the check of its gate found and that did not keep it out, such as a free edition: the best ones, of the
+    /// libraries that the key can see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<BookRef>,
     /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
     pub unless: Option<Unless>,
 }
@@ -220,6 +224,10 @@ pub struct FeedAnswer {
     pub restriction: Option<Restriction>,
     /// How many books the check of its gate could compare it with, if not all.
     pub coverage: Option<Coverage>,
+    /// Books that the check of its gate found and that did not keep it out: the best ones, of the libraries that the key can
+    /// see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<BookRef>,
     /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
     pub unless: Option<Unless>,
     /// Why the book was refused.

@@ -227,10 +227,11 @@ c_choose_files = Choose files
 c_add = Add books
 # $library (String)
 c_add_to = Add books to { $library }
-c_add_lead = Drop files, or choose them: their names without extensions become the ids. What is there already, or matches other books, is added only if you say so.
+c_add_lead = Drop files, or choose them: their names without extensions become the ids. What is there already, or is protected, is added only if you say so.
 c_add_all = Add all, even what matches
 c_add_anyway = Add anyway
 c_replace = Replace the book
+c_matching = It matches books that are there:
 c_is_there = The library has a book with this id.
 c_added_lead = What became of each file.
 c_import = Import a table
