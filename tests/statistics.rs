@@ -168,4 +168,12 @@ fn the_page_draws_a_bar_for_each_day() {
     assert_eq!(shown.matches("<rect class=\"whole\"").count(), 30);
     assert!(shown.contains("<td>anonymous</td><td>1</td>"), "{shown}");
     assert!(page("?since=2020-01-01&until=2020-01-05").contains("Nothing was checked"));
+    // The week begins with the first server, not with this one.
+    assert!(page("?of=week").contains("There are no figures yet."));
+    assert_eq!(server.stop(), Some(0));
+    let server = Server::start(&folder.data());
+    let page =
+        Client::new(&server, "").call("GET", "/console/statistics?of=week", "text/plain", "");
+    assert!(page.1.contains("<polyline"), "{}", page.1);
+    assert!(!page.1.contains("There are no figures yet."));
 }

@@ -437,3 +437,33 @@ fn nodes(language: Language, cluster: &ClusterStats) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_are_missing_are_gaps() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let sample = |second| Sample {
+            timestamp: at(second),
+            checks: BTreeMap::new(),
+            median_seconds: None,
+            p99_seconds: None,
+            books: 1,
+            disk_bytes: 0,
+            memory_bytes: 0,
+        };
+        // The clock of a server is never exact.
+        let history = History {
+            interval_seconds: 600,
+            samples: [0, 603, 1_205, 3_010].map(sample).into(),
+        };
+        let moments = moments(&history);
+        let times: Vec<_> = moments.iter().map(|(time, _)| *time).collect();
+        assert_eq!(times, [0, 603, 1_205, 1_805, 2_405, 3_010].map(at));
+        let books = line(&moments, String::new(), "", |of| Some(of.books as f64));
+        let one = Some(1.0);
+        assert_eq!(books.values, [one, one, one, None, None, one]);
+    }
+}

@@ -169,10 +169,8 @@ impl ReportPage {
     /// The page of a book in the console, if whoever reads the report may open it.
     fn book_page(&self, found: &Match) -> Option<String> {
         let BookRef { library, id, .. } = &found.book;
-        let editable = self.editable.as_ref();
-        let is_theirs =
-            |libraries: &BTreeSet<Library>| libraries.iter().any(|one| one.as_str() == library);
-        let is_linked = self.as_part && editable.is_none_or(is_theirs);
+        let is_theirs = |editable: &BTreeSet<Library>| editable.contains(library.as_str());
+        let is_linked = self.as_part && self.editable.as_ref().is_none_or(is_theirs);
         is_linked.then(|| filled("/console/books/{library}/{id}", &[library, id]))
     }
 }

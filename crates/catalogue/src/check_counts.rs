@@ -88,11 +88,6 @@ impl CheckCounts {
         day.has_more = true;
     }
 
-    /// The id of this process in what it writes.
-    pub(super) fn process(&self) -> Uuid {
-        self.process
-    }
-
     fn days(&self) -> MutexGuard<'_, BTreeMap<Date, CountedDay>> {
         self.days.lock()
     }

@@ -12,7 +12,6 @@ use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
 use super::answer_size::Shown;
 use super::check::today;
-use super::gate::Gate;
 use super::libraries::Deciding;
 use super::told::{Told, whole_percent};
 use crate::api::{BookRef, Match, Report};
@@ -39,7 +38,7 @@ pub(super) struct Verdict {
     pub(super) coverage: Option<Coverage>,
     /// Number of books that were not compared, because there were too many.
     pub(super) uncompared: usize,
-    /// The books that match and decide, if none of them forbids it.
+    /// The first books behind it, if it forbids nothing.
     pub(super) matches: Vec<BookRef>,
 }
 
@@ -194,18 +193,21 @@ impl Checking<'_> {
         })
     }
 
-    /// The verdict against all libraries, and the first books that match and may be named.
-    pub(super) fn verdict(&self, gate: &Gate) -> Result<Verdict, CatalogueError> {
+    /// The verdict against all libraries. If it forbids nothing, also up to `limit` books behind it, of the libraries that are
+    /// named.
+    pub(super) fn verdict(
+        &self,
+        limit: usize,
+        is_named: impl Fn(&Library) -> bool,
+    ) -> Result<Verdict, CatalogueError> {
         self.answer(None, |answering| {
             let AllMatches {
                 ranked, uncompared, ..
             } = answering.ranked()?;
             let rights = ranked.verdict;
             let mut named = ranked.shown(usize::MAX).matches;
-            named.retain(|found| {
-                !rights.forbids() && found.decides() && gate.names(&found.key.library)
-            });
-            named.truncate(gate.limit);
+            named.retain(|found| found.decides() && is_named(&found.key.library));
+            named.truncate(if rights.forbids() { 0 } else { limit });
             let named = self.with_records(named)?;
             Ok(Verdict {
                 rights,

@@ -124,7 +124,7 @@ impl Gate {
     }
 
     /// Whether it names the books of a library.
-    pub(super) fn names(&self, library: &Library) -> bool {
+    fn names(&self, library: &str) -> bool {
         let visible = self.visible.as_ref();
         visible.is_none_or(|visible| visible.contains(library))
     }
@@ -350,7 +350,9 @@ impl<'a> Admission<'a> {
             },
             ..Checking::new(&*snapshot, asked, digests, &allowances, &deciding)
         };
-        let verdict = checking.verdict(&gated.gate)?;
+        let verdict = checking.verdict(gated.gate.limit, |library| {
+            gated.gate.names(library.as_str())
+        })?;
         if verdict.rights.forbids() {
             refused();
             METRICS.changed("refused", 1);
@@ -428,7 +430,6 @@ impl Gated {
             limit,
             detail,
             language,
-            visible,
             required,
             ..
         } = &self.gate;
@@ -442,31 +443,19 @@ impl Gated {
             disguise: self.disguise.clone(),
             ..checking.report(&options)?
         };
-        if let Some(visible) = visible {
-            let shown = deciding_matches(&report);
-            report.matches.retain(|found| {
-                visible
-                    .iter()
-                    .any(|library| library.as_str() == found.book.library)
-            });
-            let hidden = (shown - deciding_matches(&report)) as u64;
-            let notes = report
-                .note
-                .take()
-                .into_iter()
-                .chain((hidden > 0).then(|| language.note_hidden(hidden)));
-            let notes: Vec<String> = notes.collect();
-            report.note = (!notes.is_empty()).then(|| notes.join("; "));
-        }
-
-        if *required {
-            let notes = report
-                .note
-                .take()
-                .into_iter()
-                .chain([language.note_must_gate()]);
-            report.note = Some(notes.collect::<Vec<_>>().join("; "));
-        }
+        let shown = deciding_matches(&report);
+        report
+            .matches
+            .retain(|found| self.gate.names(&found.book.library));
+        let hidden = (shown - deciding_matches(&report)) as u64;
+        let notes = report
+            .note
+            .take()
+            .into_iter()
+            .chain((hidden > 0).then(|| language.note_hidden(hidden)))
+            .chain(required.then(|| language.note_must_gate()));
+        let notes: Vec<String> = notes.collect();
+        report.note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(report)
     }
 }

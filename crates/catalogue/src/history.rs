@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-use jiff::{Timestamp, ToSpan as _};
+use jiff::Timestamp;
 use parking_lot::Mutex;
+use uuid::Uuid;
 
 use super::settings::put;
 use super::{Catalogue, CatalogueError};
@@ -18,12 +19,8 @@ use lapidary_store::{Actor, Rights, RowChange, Table};
 
 /// How often figures are taken for the last hour, and how many of them are kept.
 const HOUR: (Duration, usize) = (Duration::from_secs(10), 360);
-/// How often figures are taken for the last week, and how many of them a process keeps that it could not write.
+/// How often figures are taken for the last week, and how many of them are kept, also if they could not be written.
 const WEEK: (Duration, usize) = (Duration::from_mins(10), 1_008);
-/// How long they are kept.
-const KEPT_HOURS: i64 = 7 * 24;
-/// How many rows are read at once.
-const PAGE: usize = 500;
 /// The most rows that are deleted when one is written.
 const MOST_OUTDATED: usize = 20;
 
@@ -103,7 +100,10 @@ fn quantile(before: &EventCounts, now: &EventCounts, share: f64) -> Option<f64> 
 }
 
 /// Takes the figures of a process.
-pub struct Recorder(Mutex<Recorded>);
+pub struct Recorder {
+    process: Uuid,
+    recorded: Mutex<Recorded>,
+}
 
 struct Recorded {
     hour: Series,
@@ -115,10 +115,13 @@ impl Default for Recorder {
     fn default() -> Self {
         let now = Instant::now();
         // The first figures of a week are those of ten minutes, so that a process that ends soon, unused, leaves no row.
-        Self(Mutex::new(Recorded {
-            hour: Series::new(HOUR, now),
-            week: Series::new(WEEK, now + WEEK.0),
-        }))
+        Self {
+            process: Uuid::new_v4(),
+            recorded: Mutex::new(Recorded {
+                hour: Series::new(HOUR, now),
+                week: Series::new(WEEK, now + WEEK.0),
+            }),
+        }
     }
 }
 
@@ -129,7 +132,7 @@ impl Recorder {
     /// Those of the store. What could not be written is written the next time.
     pub fn take(&self, metrics: &Metrics, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let now = Instant::now();
-        let mut all = self.0.lock();
+        let mut all = self.recorded.lock();
         if !all.hour.is_due(now) && !all.week.is_due(now) {
             return Ok(());
         }
@@ -150,7 +153,7 @@ impl Recorder {
     pub fn finish(&self, metrics: &Metrics, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let now = Instant::now();
         let counted = EventCounts::of(metrics);
-        let mut all = self.0.lock();
+        let mut all = self.recorded.lock();
         if counted.answered > all.week.before.answered {
             all.week.due = now;
             all.week.take(now, &counted, &state(metrics));
@@ -161,12 +164,12 @@ impl Recorder {
 
     fn write(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         // Whoever asks for figures does not wait for the store.
-        let unwritten: Vec<Sample> = self.0.lock().week.samples.iter().cloned().collect();
+        let unwritten: Vec<Sample> = self.recorded.lock().week.samples.iter().cloned().collect();
         if unwritten.is_empty() {
             return Ok(());
         }
-        catalogue.figures().write(&unwritten)?;
-        let mut all = self.0.lock();
+        catalogue.figures().write(self.process, &unwritten)?;
+        let mut all = self.recorded.lock();
         let is_new = |sample: &Sample| unwritten.iter().all(|of| of.timestamp != sample.timestamp);
         all.week.samples.retain(is_new);
         Ok(())
@@ -174,7 +177,7 @@ impl Recorder {
 
     /// The figures of the last hour.
     pub fn last_hour(&self) -> History {
-        let samples = self.0.lock().hour.samples.iter().cloned().collect();
+        let samples = self.recorded.lock().hour.samples.iter().cloned().collect();
         history(HOUR.0, samples)
     }
 }
@@ -191,13 +194,12 @@ fn history(every: Duration, samples: Vec<Sample>) -> History {
 pub struct Figures<C>(pub(super) C);
 
 impl<C: Deref<Target = Catalogue>> Figures<C> {
-    /// Writes samples of this process, and deletes some that are too old.
-    fn write(&self, samples: &[Sample]) -> Result<(), CatalogueError> {
+    /// Writes samples of a process, and deletes some that are too old.
+    fn write(&self, process: Uuid, samples: &[Sample]) -> Result<(), CatalogueError> {
         let oldest = self.0.page_of(Table::Figures, b"", None, MOST_OUTDATED)?;
         let first = first_kept();
         let outdated = oldest.into_iter().filter(|(key, _)| *key < first);
         let outdated = outdated.map(|(key, _)| RowChange::delete(Table::Figures, key));
-        let process = self.0.check_counts.process();
         let rows = samples.iter().map(|sample| {
             let key = [key_of(sample.timestamp).as_slice(), process.as_bytes()].concat();
             put(Table::Figures, key, sample)
@@ -213,19 +215,16 @@ impl<C: Deref<Target = Catalogue>> Figures<C> {
     /// Those of the store.
     pub fn last_week(&self) -> Result<History, CatalogueError> {
         let mut intervals: BTreeMap<i64, Sample> = BTreeMap::new();
-        let mut after = Some(first_kept());
-        while let Some(last) = after {
-            let rows = self.0.page_of(Table::Figures, b"", Some(&last), PAGE)?;
-            after = rows.last().map(|(key, _)| key.clone());
-            for (_, row) in rows {
-                let Ok(sample) = serde_json::from_slice::<Sample>(&row) else {
-                    continue;
-                };
-                let interval = sample.timestamp.as_second() / WEEK.0.as_secs().cast_signed();
-                match intervals.get_mut(&interval) {
-                    Some(all) => add(all, sample),
-                    None => drop(intervals.insert(interval, sample)),
-                }
+        let first = first_kept();
+        let rows = self.0.store.table(Table::Figures)?.into_iter();
+        for (_, row) in rows.filter(|(key, _)| *key >= first) {
+            let Ok(sample) = serde_json::from_slice::<Sample>(&row) else {
+                continue;
+            };
+            let interval = sample.timestamp.as_second() / WEEK.0.as_secs().cast_signed();
+            match intervals.get_mut(&interval) {
+                Some(all) => add(all, sample),
+                None => drop(intervals.insert(interval, sample)),
             }
         }
         Ok(history(WEEK.0, intervals.into_values().collect()))
@@ -239,7 +238,8 @@ fn key_of(time: Timestamp) -> Vec<u8> {
 
 /// The first key of the last week.
 fn first_kept() -> Vec<u8> {
-    let first = Timestamp::now().checked_sub(KEPT_HOURS.hours());
+    let (every, most) = WEEK;
+    let first = Timestamp::now().checked_sub(every * most as u32);
     key_of(first.unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
@@ -355,8 +355,9 @@ mod tests {
     #[test]
     fn a_week_has_the_figures_of_all_processes_and_of_those_that_ended() {
         let folder = tempfile::tempdir().unwrap();
+        let begin = Timestamp::now().as_second() / 600 * 600;
         let sample = |seconds: i64, protected: u64, median: Option<f64>| {
-            let at = Timestamp::from_second(Timestamp::now().as_second() / 600 * 600 + seconds);
+            let at = Timestamp::from_second(begin + seconds);
             Sample {
                 timestamp: at.unwrap(),
                 checks: [("protected".to_owned(), protected)].into(),
@@ -366,7 +367,7 @@ mod tests {
         };
         let write = |samples: &[Sample]| {
             let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
-            catalogue.figures().write(samples).unwrap();
+            catalogue.figures().write(Uuid::new_v4(), samples).unwrap();
         };
         let week = -7 * 24 * 3_600 - 601;
         write(&[sample(week, 1, None), sample(-1, 2, None)]);
@@ -384,28 +385,33 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_written_the_next_time() {
+    fn what_is_not_written_yet_is_written_once() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
         let recorder = Recorder::default();
         let take = |second: u64| {
-            let mut all = recorder.0.lock();
+            let mut all = recorder.recorded.lock();
             let at = all.week.due + Duration::from_secs(second);
-            let timestamp = Timestamp::now().checked_sub(second.cast_signed().seconds());
+            let timestamp = Timestamp::now().checked_sub(Duration::from_secs(second));
             let state = Sample {
                 timestamp: timestamp.unwrap(),
                 ..state()
             };
             assert!(all.week.take(at, &counted(second, [0; 3]), &state));
         };
+        let checks = || {
+            let week = catalogue.figures().last_week().unwrap().samples;
+            week.iter().map(|of| of.checks["protected"]).sum::<u64>()
+        };
         take(1);
-        take(2);
-        recorder.write(&catalogue).unwrap();
         take(3);
+        assert_eq!(checks(), 0);
+        recorder.write(&catalogue).unwrap();
+        assert_eq!(checks(), 3);
+        take(7);
         recorder.write(&catalogue).unwrap();
         recorder.write(&catalogue).unwrap();
-        let rows = catalogue.page_of(Table::Figures, b"", None, 100).unwrap();
-        assert_eq!(rows.len(), 3);
-        assert!(recorder.0.lock().week.samples.is_empty());
+        assert_eq!(checks(), 7);
+        assert!(recorder.recorded.lock().week.samples.is_empty());
     }
 }

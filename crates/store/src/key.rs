@@ -1,5 +1,6 @@
 //! What identifies a book: its library's name, its id there, and its internal number.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -37,6 +38,12 @@ macro_rules! name {
             /// The name as a string.
             #[must_use]
             pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
                 &self.0
             }
         }

@@ -94,7 +94,7 @@ pub enum Period {
 pub struct History {
     /// The length of an interval.
     pub interval_seconds: u32,
-    /// The intervals, the oldest first. Those while the machine slept are missing.
+    /// The intervals, the oldest first. Those in which nothing ran are missing.
     pub samples: Vec<Sample>,
 }
 

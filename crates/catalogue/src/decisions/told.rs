@@ -41,8 +41,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         }
         let filed = self.filed(check)?;
         let is_told = |library: &&str| {
-            key.permits(Permission::Administer)
-                || key.libraries.iter().any(|own| own.as_str() == *library)
+            key.permits(Permission::Administer) || key.libraries.contains(*library)
         };
         let matched = filed.iter().flat_map(libraries_of);
         let libraries = matched.filter(is_told).map(str::to_owned).collect();

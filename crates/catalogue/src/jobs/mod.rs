@@ -13,6 +13,7 @@ use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -30,6 +31,7 @@ use super::{Catalogue, CatalogueError, DuplicateOptions, Editor};
 use crate::api::{
     BackedUp, Compacted, Dropped, Job, JobResult, JobState, RecipeChoice, Task, Verified,
 };
+use lapidary_common::error::{Classified, ErrorCode};
 use lapidary_store::{Action, Actor, RocksStore, RowChange, StoreError, Table, Watch};
 use lapidary_work::{DueWork, LeasedWork, Slot, WorkKind};
 
@@ -110,14 +112,9 @@ impl WorkKind for InterruptedJobs {
 }
 
 /// Whether an error is of the state in which a cluster is for a while, as during a failover.
-fn is_passing(error: &CatalogueError) -> bool {
-    let CatalogueError::Store(error) = error else {
-        return false;
-    };
-    matches!(
-        error,
-        StoreError::Unavailable { .. } | StoreError::NotReplicated { .. }
-    )
+fn is_passing(error: &impl Classified) -> bool {
+    let code = error.code();
+    matches!(code, ErrorCode::StoreUnavailable | ErrorCode::NotReplicated)
 }
 
 /// Starts a job. If the same task was interrupted, resumes it instead.
@@ -396,7 +393,7 @@ impl Jobs<Editor<'_>> {
         Ok(here.unwrap_or(cancelled).shown())
     }
 
-    /// Runs a job to its end, and stores how it ended.
+    /// Runs a job, and stores how it ended. If it did not, or that could not be stored, it goes on when the store is available.
     fn run(&self, begun: &Mutex<StoredJob>, work: &LeasedWork) {
         let progress = JobProgress {
             job: begun,
@@ -410,21 +407,35 @@ impl Jobs<Editor<'_>> {
             || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress))),
         );
         let job = begun.lock().clone();
-        if let Ok(Err(error)) = &ended
-            && is_passing(error)
-        {
-            let (id, kind) = (job.job.id, job.job.task.kind());
-            tracing::warn!("job {id} ({kind}) goes on when the store is available: {error}");
-            self.0.jobs.begun.lock().remove(&id);
-            return;
+        let id = job.job.id;
+        match self.outcome(job, ended) {
+            Some(ended) if self.store_end(&ended, work) => *begun.lock() = ended,
+            _ => drop(self.0.jobs.begun.lock().remove(&id)),
         }
-        let ended = match ended {
+    }
+
+    /// A job after its work; `None` if it has not ended.
+    fn outcome(
+        &self,
+        job: StoredJob,
+        ended: thread::Result<Result<JobResult, CatalogueError>>,
+    ) -> Option<StoredJob> {
+        Some(match ended {
             Ok(Ok(result)) => job.done(result),
             // It resumes at the next start.
             Ok(Err(_)) if self.0.runner.is_stopping() => job,
+            Ok(Err(error)) if is_passing(&error) => {
+                let (id, kind) = (job.job.id, job.job.task.kind());
+                tracing::warn!("job {id} ({kind}) goes on when the store is available: {error}");
+                return None;
+            }
             Ok(Err(error)) => job.failed(error.to_string()),
             Err(_) => job.failed("internal error; see the log".to_owned()),
-        };
+        })
+    }
+
+    /// Stores how a job ended. Returns whether this process is done with it.
+    fn store_end(&self, ended: &StoredJob, work: &LeasedWork) -> bool {
         let Job {
             id, task, state, ..
         } = &ended.job;
@@ -434,23 +445,27 @@ impl Jobs<Editor<'_>> {
             kind: kind.to_owned(),
             state: state.to_string(),
         });
-        match work.apply_and_note(&self.0.actor, &[row(&ended)], end.as_slice()) {
+        match work.apply_and_note(&self.0.actor, &[row(ended)], end.as_slice()) {
             Ok(true) => {}
             Ok(false) => {
                 tracing::info!("job {id} was cancelled, or goes on in another process");
-                self.0.jobs.begun.lock().remove(id);
-                return;
+                return false;
             }
-            Err(error) => tracing::error!(
-                "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
-            ),
+            Err(error) => {
+                tracing::error!(
+                    "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
+                );
+                if is_passing(&error) {
+                    return false;
+                }
+            }
         }
         if let Some(error) = &ended.job.error {
             tracing::error!("job {id} ({kind}) failed: {error}");
         } else {
             tracing::info!("job {id} ({kind}): {state}");
         }
-        *begun.lock() = ended;
+        true
     }
 
     fn perform(

@@ -53,8 +53,7 @@ impl Listener {
             Self::Library(own) => own.as_str() == library,
             Self::Key(key) => {
                 self.is_administrator()
-                    || key.permits(Permission::Ingest)
-                        && key.libraries.iter().any(|own| own.as_str() == library)
+                    || key.permits(Permission::Ingest) && key.libraries.contains(library)
             }
         }
     }
