@@ -31,9 +31,9 @@ struct Scale {
 
 impl Scale {
     /// The points of a line through values at their positions.
-    fn points(&self, values: &[(usize, f64)]) -> String {
+    fn points(&self, values: &[(f64, f64)]) -> String {
         let points = values.iter().map(|(at, value)| {
-            let x = LEFT + *at as f64 / self.last * (WIDTH - 2.0 * LEFT);
+            let x = LEFT + at / self.last * (WIDTH - 2.0 * LEFT);
             let y = TOP + (1.0 - value / self.highest) * (HEIGHT - TOP);
             format!("{x:.1},{y:.1}")
         });
@@ -70,7 +70,7 @@ pub(super) fn plot(
                 (axes(&shown(highest), times.first().map(clock), times.last().map(clock)))
                 (under_pointer(times, lines, &scale, &shown))
                 @for line in lines {
-                    @for piece in pieces(&line.values) {
+                    @for piece in pieces(&line.values, scale.last) {
                         polyline class=(line.class) points=(scale.points(&piece)) {}
                     }
                 }
@@ -167,22 +167,25 @@ fn now(line: &PlotLine, shown: &impl Fn(f64) -> String) -> String {
     }
 }
 
-/// The parts of a line without gaps. A single value is drawn as a short line.
-fn pieces(values: &[Option<f64>]) -> Vec<Vec<(usize, f64)>> {
-    let mut pieces: Vec<Vec<(usize, f64)>> = Vec::new();
+/// The parts of a line without gaps. A single value is drawn as a short line. `last`: the last position.
+fn pieces(values: &[Option<f64>], last: f64) -> Vec<Vec<(f64, f64)>> {
+    let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut goes_on = false;
     for (at, value) in values.iter().enumerate() {
         if let Some(value) = value {
+            let point = (at as f64, *value);
             match pieces.last_mut().filter(|_| goes_on) {
-                Some(piece) => piece.push((at, *value)),
-                None => pieces.push(vec![(at, *value)]),
+                Some(piece) => piece.push(point),
+                None => pieces.push(vec![point]),
             }
         }
         goes_on = value.is_some();
     }
     for piece in &mut pieces {
         if let [(at, value)] = piece[..] {
-            piece.push((at, value));
+            let reach = last / 100.0;
+            let ends = [(at - reach).max(0.0), (at + reach).min(last)];
+            *piece = ends.map(|at| (at, value)).into();
         }
     }
     pieces
@@ -219,6 +222,10 @@ mod tests {
             drawn.contains("6.0,120.0 202.0,16.0")
                 && drawn.contains("aria-label=\"Checks: checks 2/s\""),
             "{drawn}"
+        );
+        assert!(
+            drawn.contains("588.1,68.0 594.0,68.0"),
+            "a single value is seen: {drawn}"
         );
         assert!(
             plot("Empty", &[], &[], |value| value.to_string())
