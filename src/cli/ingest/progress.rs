@@ -197,7 +197,7 @@ impl Progress {
             &gemless,
         ));
         lines.extend(listed("have words that their readers do not see", &hidden));
-        lines.extend(listed("match books that do not keep them out", &matching));
+        lines.extend(listed("match books that are there already", &matching));
         let summary = lines.join("\n");
         if self.json {
             tell(format_args!("{summary}"));
