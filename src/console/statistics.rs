@@ -17,6 +17,7 @@ use super::visitor::Visitor;
 use lapidary_catalogue::api::{
     CheckStatistics, ClusterStats, Finding, FindingCode, Findings, History, Sample, Stats,
 };
+use lapidary_catalogue::today;
 use lapidary_language::Language;
 use lapidary_operations::status::{Diagnose, ShowCheckStatistics, ShowHistory, ShowStats};
 use lapidary_report::clean;
@@ -83,6 +84,12 @@ fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
                 }
                 button type="submit" class="main" { (language.c_show()) }
             }
+            div class="buttons" {
+                @for (name, since, until) in months(language, today()) {
+                    a href=(format!("/console/statistics?since={since}&until={until}")) class="button"
+                        aria-current=[((since, until) == (checks.since, checks.until)).then_some("true")] { (name) }
+                }
+            }
             @if days.is_empty() {
                 p class="quiet" { (language.c_no_checks()) }
             } @else {
@@ -97,6 +104,16 @@ fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
             }
         }
     }
+}
+
+/// This month until today, and the last one: the name, the first day and the last.
+fn months(language: Language, today: Date) -> [(String, Date, Date); 2] {
+    let first = today.first_of_month();
+    let before = first.saturating_sub(1.day());
+    [
+        (language.c_this_month(), first, today),
+        (language.c_last_month(), before.first_of_month(), before),
+    ]
 }
 
 /// Numbers of checks, by verdict.
@@ -150,13 +167,16 @@ fn bars_of(language: Language, checks: &CheckStatistics) -> Vec<Bar> {
     .collect()
 }
 
-/// A table of checks by what is in its first column.
+/// A table of checks by what is in its first column, if there are any.
 fn counted<'a>(
     language: Language,
     head: &str,
     all: impl Iterator<Item = (&'a String, &'a Counts)>,
 ) -> Markup {
     let mut all: Vec<_> = all.collect();
+    if all.is_empty() {
+        return html! {};
+    }
     all.sort_by_key(|(_, counts)| Reverse(counts.values().sum::<u64>()));
     let heads = [head.to_owned(), language.c_checks()];
     let heads: Vec<String> = heads
@@ -441,6 +461,22 @@ fn nodes(language: Language, cluster: &ClusterStats) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn months_end_with_their_last_day() {
+        let of = |day: &str| {
+            months(Language::English, day.parse().unwrap())
+                .map(|(_, since, until)| format!("{since} {until}"))
+        };
+        assert_eq!(
+            of("2027-01-01"),
+            ["2027-01-01 2027-01-01", "2026-12-01 2026-12-31"]
+        );
+        assert_eq!(
+            of("2028-03-31"),
+            ["2028-03-01 2028-03-31", "2028-02-01 2028-02-29"]
+        );
+    }
 
     #[test]
     fn intervals_that_are_missing_are_gaps() {
