@@ -9,6 +9,8 @@ demo: build ## Run the demo
 help: ## List all targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' Makefile
 
+# Most tests wait for servers, so that more of them run at once than there are processors.
+test: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 test: ## Run all tests
 	$(BUILD) test --release --locked
 

@@ -11,6 +11,14 @@ use crate::console::browser::{Browser, ENTER, TAB, skip};
 const THEMES: [&str; 2] = ["light", "dark"];
 const WIDTHS: [u32; 3] = [360, 1280, 1920];
 
+/// The widths and themes in which the pages of a language are looked at. What is too wide depends on the language and the
+/// width, what cannot be read on the theme, so that the other language has the other half.
+fn looks(language: &str) -> impl Iterator<Item = (&'static str, u32)> {
+    let first = usize::from(language != "en");
+    let themes = THEMES.into_iter().cycle().skip(first);
+    themes.zip(WIDTHS)
+}
+
 /// A server with something on every page, and its pages by name.
 fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     let data = folder.data();
@@ -162,7 +170,7 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     (server, secret, pages.into())
 }
 
-fn sign_in(browser: &Browser, server: &Server, secret: &str) {
+pub fn sign_in(browser: &Browser, server: &Server, secret: &str) {
     browser.go(&server.url);
     browser.type_into("#key", secret);
     browser.click("button.main");
@@ -187,9 +195,9 @@ fn axe() -> Option<String> {
 
 /// What axe finds on the page.
 fn violations(browser: &Browser, axe: &str) -> String {
-    browser.js(&format!(
-        "if (!window.axe) {{ {axe}; window.axe = window.axe ?? axe; }}"
-    ));
+    if browser.js("return !window.axe") == true {
+        browser.js(&format!("{axe}; window.axe = window.axe ?? axe;"));
+    }
     let found = browser.js_later(
         "const done = arguments[0]; axe.run(document, { resultTypes: ['violations'] }).then((found) => \
          done(found.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html).join(' | ')}`).join('\\n')), \
@@ -198,25 +206,24 @@ fn violations(browser: &Browser, axe: &str) -> String {
     found.as_str().expect("a text").to_owned()
 }
 
-/// Pictures of a page in both themes and all widths, which people look at. On each, axe finds nothing, and nothing is wider than
-/// the screen. Returns what is wrong.
-fn look(browser: &Browser, axe: Option<&str>, name: &str) -> Vec<String> {
+/// Pictures of a page, which people look at. On each, axe finds nothing, and nothing is wider than the screen. Returns what is
+/// wrong.
+fn look(browser: &Browser, axe: Option<&str>, language: &str, name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
-    for theme in THEMES {
-        for width in WIDTHS {
-            browser.looks(theme, width);
-            browser.settle();
-            browser.picture(&format!("{name}-{theme}-{width}"));
-            let wide = browser.js(
-                "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
-            );
-            if wide != 0 {
-                wrong.push(format!("{name} at {width}: {wide} pixels too wide"));
-            }
-            let found = axe.map_or_else(String::new, |axe| violations(browser, axe));
-            if !found.is_empty() {
-                wrong.push(format!("{name}, {theme}, {width}: {found}"));
-            }
+    for (theme, width) in looks(language) {
+        let name = format!("{language}-{name}-{theme}-{width}");
+        browser.looks(theme, width);
+        browser.settle();
+        browser.picture(&name);
+        let wide = browser.js(
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        if wide != 0 {
+            wrong.push(format!("{name}: {wide} pixels too wide"));
+        }
+        let found = axe.map_or_else(String::new, |axe| violations(browser, axe));
+        if !found.is_empty() {
+            wrong.push(format!("{name}: {found}"));
         }
     }
     browser.looks("light", 1280);
@@ -235,13 +242,13 @@ fn look_at_all(language: &str, check: &str) {
     let folder = Folder::new();
     let (server, secret, pages) = filled(&folder);
     browser.go(&server.url);
-    let of = |name: &str| format!("{language}-{name}");
-    let mut wrong = look(&browser, axe.as_deref(), &of("sign-in"));
+    let look = |name: &str| look(&browser, axe.as_deref(), language, name);
+    let mut wrong = look("sign-in");
     sign_in(&browser, &server, &secret);
     for (name, path) in pages {
         browser.go(&format!("{}{path}", server.url));
         browser.settle();
-        wrong.extend(look(&browser, axe.as_deref(), &of(name)));
+        wrong.extend(look(name));
         if language == "en" && SAMPLES.contains(&name) {
             browser.sample(&format!("console-{name}"), "main");
         }
@@ -250,7 +257,7 @@ fn look_at_all(language: &str, check: &str) {
     browser.go(&format!("{}/console/demo", server.url));
     browser.click("form[action*='/console/demo/check'] button");
     browser.see(".report h1", check);
-    wrong.extend(look(&browser, axe.as_deref(), &of("checked")));
+    wrong.extend(look("checked"));
     if language == "en" {
         browser.js("document.querySelector('.report .passage').open = true");
         browser.sample("console", ".report");

@@ -187,7 +187,7 @@ fn a_folder_of_feeds_is_followed() {
 /// A feed is followed to its end, though the servers that follow it are killed in its middle.
 #[test]
 fn a_feed_is_followed_to_its_end_whenever_servers_are_killed() {
-    const BOOKS: u64 = 600;
+    const BOOKS: u64 = 1_500;
     const KILLS: u64 = 8;
     let (site, folder) = (Site::new(), Folder::new());
     let isbn = |number: u64| {
