@@ -13,7 +13,6 @@ use super::layout::{
 };
 use super::visitor::{Visitor, path, with};
 use lapidary_catalogue::api::{CheckState, Decision, DecisionPage, NewDecision, Problem, Ruling};
-use lapidary_catalogue::permission::Permission;
 use lapidary_checking::Reason;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -345,14 +344,13 @@ fn queue(
 /// The buttons for the checks that are chosen.
 fn rulings_of_several(visitor: &Visitor, state: Option<CheckState>) -> Markup {
     let language = visitor.language();
-    let decides = visitor.is_admin() || visitor.may(Permission::Review);
     let accept = (Ruling::Accepted.as_str(), language.c_accept());
     let refuse = (Ruling::Refused.as_str(), language.c_refuse());
     let appeal = (Ruling::Appealed.as_str(), language.c_appeal());
     let undo = (Ruling::Withdrawn.as_str(), language.c_undo());
     let take = (Ruling::Assigned.as_str(), language.c_take());
     let give_back = (GIVEN_BACK, language.c_give_back());
-    let buttons = match (decides, state) {
+    let buttons = match (visitor.decides(), state) {
         (false, _) => vec![appeal],
         (true, None | Some(CheckState::Decided | CheckState::Appealed)) => {
             vec![accept, refuse, undo, take, give_back]

@@ -14,7 +14,6 @@ use super::layout::{
 };
 use super::visitor::{ApiAnswer, ApiCall, Visitor, path};
 use lapidary_catalogue::api::{Decision, NewDecision, Ruling};
-use lapidary_catalogue::permission::Permission;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, DeleteEvidence, ListDecisions, ShowDecision};
@@ -57,7 +56,7 @@ pub(super) fn deciding(
             form method="post" action=(place) class="card" hx-post=(place) hx-target="#undecided"
                 hx-select="#deciding, .problem > *" hx-swap="innerHTML" hx-disabled-elt="find button" {
                 (token_field(visitor))
-                (ruling_fields(language))
+                @if visitor.decides() { (ruling_fields(language)) } @else { (appeal_fields(language)) }
             }
         }
     }
@@ -75,12 +74,28 @@ fn ruling_fields(language: Language) -> Markup {
                 }
             }
         }
-        label for="reason" { (language.c_reason()) }
-        textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
+        (reason_field(language))
         div class="buttons" {
             button type="submit" class="main" accesskey="s" { (language.c_record()) }
             small class="quiet" { (language.c_access_keys()) }
         }
+    }
+}
+
+fn appeal_fields(language: Language) -> Markup {
+    html! {
+        input type="hidden" name="ruling" value=(Ruling::Appealed.as_str());
+        (reason_field(language))
+        div class="buttons" {
+            button type="submit" class="main" accesskey="s" { (language.c_appeal()) }
+        }
+    }
+}
+
+fn reason_field(language: Language) -> Markup {
+    html! {
+        label for="reason" { (language.c_reason()) }
+        textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
     }
 }
 
@@ -245,10 +260,9 @@ fn assigning(visitor: &Visitor, entry: &Decision) -> Markup {
     let language = visitor.language();
     let place = path("/console/checks", [&entry.id, "assign"]);
     let own = visitor.actor().to_string();
-    let decides = visitor.is_admin() || visitor.may(Permission::Review);
     let assignee = entry.assignee.as_deref();
     html! {
-        @if decides {
+        @if visitor.decides() {
             form method="post" action=(place) class="buttons" {
                 (token_field(visitor))
                 span { (language.c_assignee()) ": " (clean(assignee.unwrap_or(&language.c_to_nobody()))) }

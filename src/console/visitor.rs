@@ -174,6 +174,11 @@ impl Visitor {
         self.may(Permission::Administer)
     }
 
+    /// Whether the visitor decides about checks. Of others, only an appeal counts.
+    pub(super) fn decides(&self) -> bool {
+        self.is_admin() || self.may(Permission::Review)
+    }
+
     /// Who the audit log says did what the visitor does.
     pub(super) fn actor(&self) -> Actor {
         match &self.0.who {

@@ -147,6 +147,15 @@ impl Browser {
         panic!("{css} does not show '{words}' at {}: {seen}", self.url());
     }
 
+    /// Tries until this holds.
+    pub fn until(&self, holds: impl Fn() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds() {
+            assert!(Instant::now() < deadline, "{}", self.text("body"));
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     pub fn text(&self, css: &str) -> String {
         let script = format!("return document.querySelector({css:?})?.innerText ?? ''");
         self.js(&script).as_str().unwrap_or_default().to_owned()

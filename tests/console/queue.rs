@@ -9,7 +9,7 @@ use crate::common::{Folder, Server, prose};
 use crate::console::browser::{Browser, ENTER, TAB};
 use crate::console::web::Web;
 
-const FILED: usize = 6;
+const FILED: usize = 20;
 
 #[test]
 fn refusals_are_cleared_by_keyboard() {
@@ -32,7 +32,10 @@ fn refusals_are_cleared_by_keyboard() {
     }
     // The newest comes first, and what matches nothing does not wait.
     browser.go(&format!("{}/console/decisions", server.url));
-    browser.see("main tbody tr:first-child", "upload 5");
+    browser.see(
+        "main tbody tr:first-child",
+        &format!("upload {}", FILED - 1),
+    );
     let rows = "return document.querySelectorAll('main tbody tr').length";
     assert_eq!(browser.js(rows), FILED);
     browser.looks("light", 390);

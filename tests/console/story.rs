@@ -1,9 +1,10 @@
-//! The main story, in a browser: from a fresh program to a decision, and back.
+//! What each user comes for, in a browser, from the first page to the last.
 
 use serde_json::json;
 
-use crate::common::{Folder, Server, prose};
+use crate::common::{Folder, Server, key, prose};
 use crate::console::browser::{Browser, ENTER};
+use crate::console::look::sign_in;
 
 /// How much a page loaded from elsewhere.
 pub const FOREIGN: &str = "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
@@ -100,6 +101,115 @@ fn from_a_fresh_program_to_a_decision() {
 
     // Nothing came from elsewhere, and nothing was refused by the policy.
     assert_eq!(browser.js(FOREIGN), 0);
+}
+
+/// A shop sees why an upload was blocked and disputes it; the publisher's reviewer finds that, and decides.
+#[test]
+fn a_partner_appeals_against_a_refusal() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let [boss, shop, editor] = [
+        "--role admin boss",
+        "--role check shop",
+        "--role texts --library house editor",
+    ]
+    .map(|line| key(&folder.data(), line));
+    let server = Server::start(&folder.data());
+    let text = prose(5, 4_000);
+    let book = json!({ "rights": "protected", "title": "A lighthouse", "text": text });
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .header("X-Api-Key", &boss)
+        .send_json(&book)
+        .expect("it is added");
+    ureq::post(format!("{}/v1/checks", server.url))
+        .header("X-Api-Key", &shop)
+        .send_json(json!({ "text": &text[3_000..16_000], "record": true, "name": "an upload" }))
+        .expect("it is filed");
+
+    sign_in(&browser, &server, &shop);
+    browser.click("nav a[href='/console/decisions']");
+    browser.see("main tbody tr", "an upload");
+    browser.click("main tbody tr a");
+    browser.see(".report h1", "Protected");
+    browser.see(".report", "A lighthouse");
+    assert_eq!(
+        browser.js("return document.querySelectorAll('#deciding input[type=radio]').length"),
+        0,
+        "it only appeals"
+    );
+    browser.type_into("#reason", "We have a licence.");
+    browser.click("#deciding form button.main");
+    browser.see("#decisions", "We have a licence.");
+    for (theme, width) in [("light", 390), ("dark", 1280)] {
+        browser.looks(theme, width);
+        browser.picture(&format!("appeal-{theme}-{width}"));
+    }
+    browser.click("form[action='/console/sign-out'] button");
+    browser.see("h1", "Sign in");
+
+    sign_in(&browser, &server, &editor);
+    browser.click("nav a[href='/console/decisions']");
+    browser.click("main a[href='/console/decisions?state=appealed']");
+    browser.see("main tbody tr", "an upload");
+    browser.click("main tbody tr a");
+    browser.see("#decisions", "We have a licence.");
+    browser.click("input[value=accepted]");
+    browser.type_into("#reason", "They do.");
+    browser.click("#deciding form button.main");
+    browser.see("#decisions", "They do.");
+    browser.click("form[action='/console/sign-out'] button");
+    browser.see("h1", "Sign in");
+
+    sign_in(&browser, &server, &shop);
+    browser.click("nav a[href='/console/decisions']");
+    browser.click("main a[href='/console/decisions?state=decided']");
+    browser.click("main tbody tr a");
+    browser.see("#decisions", "They do.");
+}
+
+/// An administrator sees how much each partner checked in a month, and makes a backup.
+#[test]
+fn an_administrator_looks_at_a_month_and_backs_up() {
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
+    let folder = Folder::new();
+    let [boss, shop] =
+        ["--role admin boss", "--role check shop"].map(|line| key(&folder.data(), line));
+    let backups = folder.path("backups");
+    let options = format!("--backups {}", backups.display());
+    let server = Server::start_with(&options, &[], &folder.data());
+    for number in 0..3 {
+        ureq::post(format!("{}/v1/checks", server.url))
+            .header("X-Api-Key", &shop)
+            .send_json(json!({ "text": prose(number, 900) }))
+            .expect("it is checked");
+    }
+
+    sign_in(&browser, &server, &boss);
+    browser.click("nav a[href='/console/statistics']");
+    // Checks are counted within seconds. The last day of this month is today.
+    let month = "#checks .buttons a";
+    browser.until(|| {
+        browser.click(&format!("{month}:first-child"));
+        browser.find(&format!("{month}:first-child[aria-current=true]"));
+        browser.text("#checks table").contains("key:shop\t3")
+    });
+    browser.looks("light", 390);
+    browser.picture("month-light-390");
+    browser.click(&format!("{month}:last-child"));
+    browser.find(&format!("{month}:last-child[aria-current=true]"));
+    browser.see("#checks", "Nothing was checked on these days.");
+
+    browser.click("nav a[href='/console/jobs']");
+    browser.click("form[action$='kind=backup'] button");
+    browser.until(|| {
+        browser.go(&format!("{}/console/jobs", server.url));
+        browser.text("main table").contains("done")
+    });
+    assert!(backups.is_dir());
 }
 
 #[test]
