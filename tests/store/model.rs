@@ -315,7 +315,7 @@ impl Model {
                 kept_bytes,
                 changed_at: changed,
                 ..
-            } = summary;
+            } = &**summary;
             let kept = || records.iter().filter(|record| record.text_kept);
             assert_eq!(
                 (*kept_texts, *kept_bytes),

@@ -29,6 +29,7 @@ fn a_snapshot_sees_no_later_change() {
         )
         .unwrap();
     let before = store.snapshot();
+    let unread = store.snapshot();
     let numbers = [
         before.find(&key("lib", "1")).unwrap().unwrap(),
         before.find(&key("lib", "2")).unwrap().unwrap(),
@@ -62,13 +63,24 @@ fn a_snapshot_sees_no_later_change() {
     store
         .put(
             &Actor::Local,
-            vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)],
+            vec![
+                simple("first", "4", 0..9),
+                simple("lib", "2", 0..1),
+                simple("new", "3", 0..9),
+            ],
         )
         .unwrap();
     store.flush().unwrap();
     assert_eq!(see(&*before), seen);
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-    assert_ne!(see(&*store.snapshot()), seen);
+    let after = see(&*store.snapshot());
+    assert_ne!(after, seen);
+    assert_eq!(
+        see(&*unread),
+        seen,
+        "what others read later is not mixed in"
+    );
+    assert_eq!(see(&*store.snapshot()), after);
 }
 
 fn a_walk_goes_on_behind_an_id<E: Engine>() {

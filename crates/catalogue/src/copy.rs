@@ -10,6 +10,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lapidary_gems::Recipe;
@@ -499,12 +500,12 @@ fn recipes(snapshot: &dyn Snapshot) -> BTreeMap<String, (Recipe, bool, bool)> {
 }
 
 /// The number of books in all libraries.
-pub(super) fn total_books(libraries: &[LibrarySummary]) -> u64 {
+pub(super) fn total_books(libraries: &[Arc<LibrarySummary>]) -> u64 {
     libraries.iter().map(|library| library.books).sum()
 }
 
 /// Summaries without when the libraries changed: the removal of a book is not copied.
-fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
+fn summed(libraries: Vec<Arc<LibrarySummary>>) -> Vec<LibrarySummary> {
     // Which recipes their books have was not counted by older versions.
     let changed = jiff::Timestamp::UNIX_EPOCH;
     libraries
@@ -512,7 +513,7 @@ fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
         .map(|library| LibrarySummary {
             changed_at: changed,
             recipes: BTreeMap::new(),
-            ..library
+            ..Arc::unwrap_or_clone(library)
         })
         .collect()
 }
@@ -520,7 +521,7 @@ fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
 /// The libraries of both.
 fn libraries(mine: &dyn Snapshot, theirs: &dyn Snapshot) -> Result<BTreeSet<Library>, StoreError> {
     let all = mine.libraries()?.into_iter().chain(theirs.libraries()?);
-    Ok(all.map(|summary| summary.library).collect())
+    Ok(all.map(|summary| summary.library.clone()).collect())
 }
 
 /// All books of a library, sorted by id. After an error, nothing follows.

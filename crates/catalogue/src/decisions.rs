@@ -847,6 +847,7 @@ fn digest_of_catalogue(
         .map(|recipe| catalogue.rule.on(recipe.rule()))
         .collect();
     let (libraries, recipes) = (snapshot.libraries()?, recipe_stats(snapshot)?);
+    let libraries: Vec<_> = libraries.iter().map(|library| &**library).collect();
     let state = (
         libraries,
         recipes,

@@ -2,6 +2,7 @@
 //! books.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName, Rule};
@@ -182,7 +183,7 @@ fn of_quarantine(listing: &LibraryListing) -> Option<Finding> {
 }
 
 /// The books of libraries in a cluster that a version has written which did not count them by recipe.
-fn of_counts(libraries: &[LibrarySummary]) -> Option<Finding> {
+fn of_counts(libraries: &[Arc<LibrarySummary>]) -> Option<Finding> {
     let uncounted: BTreeSet<&Library> = libraries
         .iter()
         .filter(|of| !of.counts_recipes())

@@ -87,7 +87,7 @@ pub(super) struct Deciding<'a> {
     /// The libraries of others that are not trusted.
     informing: BTreeSet<Library>,
     /// All others, if there are any that are not.
-    libraries: Option<Vec<LibrarySummary>>,
+    libraries: Option<Vec<Arc<LibrarySummary>>>,
 }
 
 impl Deciding<'_> {
@@ -229,13 +229,13 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
     /// Summaries of libraries, with whether these are trusted.
     pub(super) fn listed(
         &self,
-        summaries: Vec<LibrarySummary>,
+        summaries: Vec<Arc<LibrarySummary>>,
     ) -> Result<Vec<LibraryListing>, CatalogueError> {
         let trust = self.statements()?;
         let listed = summaries.into_iter().map(|summary| {
             let library = &summary.library;
             let (trusted, policy) = (trust.is_trusted(library), trust.policy(library).cloned());
-            LibraryListing::new(summary, trusted, policy)
+            LibraryListing::new(Arc::unwrap_or_clone(summary), trusted, policy)
         });
         Ok(listed.collect())
     }

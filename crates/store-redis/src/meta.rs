@@ -454,7 +454,7 @@ impl Meta<'_> {
         &self,
         totals: &Totals,
         recipes: &RecipesThen,
-    ) -> Result<Vec<LibrarySummary>, StoreError> {
+    ) -> Result<Vec<Arc<LibrarySummary>>, StoreError> {
         if let Some((version, summaries)) = totals.summaries.get()
             && *version == recipes.version
         {
@@ -476,7 +476,7 @@ impl Meta<'_> {
             let at = totals.sums.get(&format!("c:{number}"));
             let at = at.and_then(|at| at.parse::<i128>().ok());
             let changed = at.and_then(|at| Timestamp::from_nanosecond(at - (1 << 100)).ok());
-            summaries.push(LibrarySummary {
+            summaries.push(Arc::new(LibrarySummary {
                 library: self.library_named(number)?,
                 books,
                 disabled,
@@ -486,7 +486,7 @@ impl Meta<'_> {
                 kept_bytes,
                 recipes: by_recipes.remove(&number).unwrap_or_default(),
                 changed_at: changed.unwrap_or(Timestamp::UNIX_EPOCH),
-            });
+            }));
         }
         summaries.sort_by(|a, b| a.library.cmp(&b.library));
         let _ = totals.summaries.set((recipes.version, summaries.clone()));

@@ -517,7 +517,7 @@ impl Snapshot for ClusterSnapshot<'_> {
         Ok(all)
     }
 
-    fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {
+    fn summaries(&self, only: Option<&Library>) -> Result<Vec<Arc<LibrarySummary>>, StoreError> {
         let mut all = self
             .shared
             .meta()

@@ -1,7 +1,7 @@
 //! The sums of all books, in one hash, and what checks ask them for. They grow with the number of libraries.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{LibrarySummary, SizeClass, Sizes};
@@ -21,7 +21,7 @@ pub(super) struct Totals {
     /// The distribution of gem counts, by the number of the recipe; `None` if it cannot be read.
     sizes: Option<HashMap<u16, Sizes>>,
     /// The summaries of libraries, with the version of the recipes that they name.
-    pub(super) summaries: OnceLock<(u64, Vec<LibrarySummary>)>,
+    pub(super) summaries: OnceLock<(u64, Vec<Arc<LibrarySummary>>)>,
 }
 
 impl Totals {

@@ -1,6 +1,7 @@
 //! Reads of a store.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
@@ -120,7 +121,7 @@ pub trait Snapshot: Send + Sync {
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError>;
 
     /// Returns every library that holds a book, sorted by name; or only this one, if it does.
-    fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError>;
+    fn summaries(&self, only: Option<&Library>) -> Result<Vec<Arc<LibrarySummary>>, StoreError>;
 
     /// Returns how many books have gems of a recipe.
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError>;
@@ -199,12 +200,12 @@ impl dyn Snapshot + '_ {
     }
 
     /// Returns the summary of a library, or `None` if it holds no books.
-    pub fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
+    pub fn library(&self, library: &Library) -> Result<Option<Arc<LibrarySummary>>, StoreError> {
         Ok(self.summaries(Some(library))?.pop())
     }
 
     /// Returns every library that holds a book, sorted by name.
-    pub fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+    pub fn libraries(&self) -> Result<Vec<Arc<LibrarySummary>>, StoreError> {
         self.summaries(None)
     }
 

@@ -1,6 +1,7 @@
 //! Totals of a store: its libraries, the coverage of a recipe, the distribution of gem counts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -180,7 +181,7 @@ impl Coverage {
 
     /// How much of all these libraries at least one of the recipes covers; `None` if that is not known.
     #[must_use]
-    pub fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
+    pub fn of_libraries(libraries: &[Arc<LibrarySummary>], recipes: &[RecipeName]) -> Option<Self> {
         libraries
             .iter()
             .try_fold(Self { books: 0, total: 0 }, |all, library| {

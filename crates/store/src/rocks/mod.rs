@@ -81,7 +81,7 @@ use tempfile::TempDir;
 pub use self::build::Staged;
 pub(super) use self::error::from_io;
 use self::owners::Owners;
-use self::read::RocksSnapshot;
+use self::read::{ReadSummary, RocksSnapshot};
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use self::sequence::Acknowledged;
@@ -114,6 +114,7 @@ pub struct RocksStore {
     recipes: RwLock<Arc<Recipes>>,
     /// Replaced before a change that assigns numbers is written. Numbers that are not on disk yet do no harm.
     owners: RwLock<Arc<Owners>>,
+    read_summaries: RwLock<Arc<[ReadSummary]>>,
     /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
     writing: Mutex<merge::MergeCursor>,
     crowded: merge::CrowdedBuckets,

@@ -101,6 +101,7 @@ fn assemble(
         dir: dir.to_owned(),
         recipes: RwLock::default(),
         owners: RwLock::default(),
+        read_summaries: RwLock::default(),
         writing: Mutex::default(),
         crowded: CrowdedBuckets::default(),
         changed: ChangedGems::default(),

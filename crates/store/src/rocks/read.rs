@@ -26,6 +26,19 @@ use crate::{
     Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, WantedParts,
 };
 
+/// The summary of a library as it was read last, and from what: most do not change between two checks.
+#[derive(Clone)]
+pub(super) struct ReadSummary {
+    json: Arc<[u8]>,
+    summary: Arc<LibrarySummary>,
+}
+
+impl ReadSummary {
+    fn name(&self) -> &[u8] {
+        self.summary.library.as_str().as_bytes()
+    }
+}
+
 /// A snapshot of a [`RocksStore`].
 pub(super) struct RocksSnapshot<'a> {
     store: &'a RocksStore,
@@ -35,7 +48,7 @@ pub(super) struct RocksSnapshot<'a> {
     /// The sizes of the recipes that were asked for: a check asks several times.
     sizes: Mutex<BTreeMap<u16, Sizes>>,
     /// The summaries of all libraries, once they were asked for.
-    summaries: OnceLock<Vec<LibrarySummary>>,
+    summaries: OnceLock<Vec<Arc<LibrarySummary>>>,
 }
 
 impl<'a> RocksSnapshot<'a> {
@@ -158,27 +171,46 @@ impl<'a> RocksSnapshot<'a> {
                 total: books,
             });
         }
-        let libraries = self.summaries(None)?;
+        let libraries = self.all_summaries()?;
         let of = libraries.iter().map(|library| library.books).sum();
         Ok(Coverage { books, total: of })
     }
 
-    /// Reads the summaries of all libraries.
-    fn all_summaries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+    /// The summaries of all libraries.
+    fn all_summaries(&self) -> Result<&[Arc<LibrarySummary>], StoreError> {
+        if let Some(summaries) = self.summaries.get() {
+            return Ok(summaries);
+        }
+        let read = self.read_summaries()?;
+        let summaries = read.iter().map(|one| one.summary.clone()).collect();
+        *self.store.read_summaries.write() = read.into();
+        Ok(self.summaries.get_or_init(|| summaries))
+    }
+
+    fn read_summaries(&self) -> Result<Vec<ReadSummary>, StoreError> {
+        let before = self.store.read_summaries.read().clone();
+        let mut before = before.iter().peekable();
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(MetaKey::Library(b"").bytes());
-        let mut libraries = Vec::new();
+        let mut read = Vec::with_capacity(before.len());
         while let Some((key, value)) = meta.item()
             && let Some(MetaKey::Library(name)) = MetaKey::read(key)
         {
-            libraries.push(self.json(
-                value,
-                format_args!("the summary of library {}", String::from_utf8_lossy(name)),
-            )?);
+            while before.next_if(|one| one.name() < name).is_some() {}
+            read.push(match before.next_if(|one| *one.json == *value) {
+                Some(same) => same.clone(),
+                None => ReadSummary {
+                    json: value.into(),
+                    summary: self.json(
+                        value,
+                        format_args!("the summary of library {}", String::from_utf8_lossy(name)),
+                    )?,
+                },
+            });
             meta.next();
         }
         self.end(&meta)?;
-        Ok(libraries)
+        Ok(read)
     }
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
@@ -627,15 +659,11 @@ impl Snapshot for RocksSnapshot<'_> {
         Ok(books)
     }
 
-    fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {
-        if let Some(library) = only {
-            return Ok(self.summary(library)?.into_iter().collect());
-        }
-        if let Some(summaries) = self.summaries.get() {
-            return Ok(summaries.clone());
-        }
-        let summaries = self.all_summaries()?;
-        Ok(self.summaries.get_or_init(|| summaries).clone())
+    fn summaries(&self, only: Option<&Library>) -> Result<Vec<Arc<LibrarySummary>>, StoreError> {
+        Ok(match only {
+            Some(library) => self.summary(library)?.map(Arc::new).into_iter().collect(),
+            None => self.all_summaries()?.to_vec(),
+        })
     }
 
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
