@@ -114,6 +114,7 @@ pub struct RocksStore {
     recipes: RwLock<Arc<Recipes>>,
     /// Replaced before a change that assigns numbers is written. Numbers that are not on disk yet do no harm.
     owners: RwLock<Arc<Owners>>,
+    /// The summaries that were read last: most do not change between two checks.
     read_summaries: RwLock<Arc<[ReadSummary]>>,
     /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
     writing: Mutex<merge::MergeCursor>,

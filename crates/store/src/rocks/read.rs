@@ -26,7 +26,7 @@ use crate::{
     Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, WantedParts,
 };
 
-/// The summary of a library as it was read last, and from what: most do not change between two checks.
+/// The summary of a library, and the JSON that it was read from.
 #[derive(Clone)]
 pub(super) struct ReadSummary {
     json: Arc<[u8]>,
@@ -48,7 +48,7 @@ pub(super) struct RocksSnapshot<'a> {
     /// The sizes of the recipes that were asked for: a check asks several times.
     sizes: Mutex<BTreeMap<u16, Sizes>>,
     /// The summaries of all libraries, once they were asked for.
-    summaries: OnceLock<Vec<Arc<LibrarySummary>>>,
+    summaries: OnceLock<Arc<[ReadSummary]>>,
 }
 
 impl<'a> RocksSnapshot<'a> {
@@ -172,22 +172,22 @@ impl<'a> RocksSnapshot<'a> {
             });
         }
         let libraries = self.all_summaries()?;
-        let of = libraries.iter().map(|library| library.books).sum();
+        let of = libraries.iter().map(|one| one.summary.books).sum();
         Ok(Coverage { books, total: of })
     }
 
     /// The summaries of all libraries.
-    fn all_summaries(&self) -> Result<&[Arc<LibrarySummary>], StoreError> {
-        if let Some(summaries) = self.summaries.get() {
-            return Ok(summaries);
+    fn all_summaries(&self) -> Result<&[ReadSummary], StoreError> {
+        if let Some(read) = self.summaries.get() {
+            return Ok(read);
         }
         let read = self.read_summaries()?;
-        let summaries = read.iter().map(|one| one.summary.clone()).collect();
-        *self.store.read_summaries.write() = read.into();
-        Ok(self.summaries.get_or_init(|| summaries))
+        self.store.read_summaries.write().clone_from(&read);
+        Ok(self.summaries.get_or_init(|| read))
     }
 
-    fn read_summaries(&self) -> Result<Vec<ReadSummary>, StoreError> {
+    /// Reads them. What was read before from the same JSON is not parsed again.
+    fn read_summaries(&self) -> Result<Arc<[ReadSummary]>, StoreError> {
         let before = self.store.read_summaries.read().clone();
         let mut before = before.iter().peekable();
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
@@ -210,7 +210,7 @@ impl<'a> RocksSnapshot<'a> {
             meta.next();
         }
         self.end(&meta)?;
-        Ok(read)
+        Ok(read.into())
     }
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
@@ -660,10 +660,11 @@ impl Snapshot for RocksSnapshot<'_> {
     }
 
     fn summaries(&self, only: Option<&Library>) -> Result<Vec<Arc<LibrarySummary>>, StoreError> {
-        Ok(match only {
-            Some(library) => self.summary(library)?.map(Arc::new).into_iter().collect(),
-            None => self.all_summaries()?.to_vec(),
-        })
+        if let Some(library) = only {
+            return Ok(self.summary(library)?.map(Arc::new).into_iter().collect());
+        }
+        let all = self.all_summaries()?.iter();
+        Ok(all.map(|one| one.summary.clone()).collect())
     }
 
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
