@@ -570,9 +570,6 @@ const NOTICED: [(&str, f64); 29] = [
     ("keyboard", 2.0),
 ];
 
-/// How many bytes of a book are disguised: signs are shares of the words, so that longer copies show the same more slowly.
-const DISGUISED: usize = 200_000;
-
 #[test]
 fn disguised_books_are_called_so_and_others_are_not() {
     let Some(corpus) = corpus() else { return };
@@ -609,11 +606,8 @@ fn disguised_books_are_called_so_and_others_are_not() {
     for (name, signs) in &signs {
         assert!(!signs.is_disguised(), "{name}: {signs:?}");
     }
-    let beginnings: Vec<&str> = books
-        .iter()
-        .map(|(_, text)| &text[..text.floor_char_boundary(DISGUISED)])
-        .collect();
-    attacks_are_noticed(&beginnings, |_| true);
+    let texts: Vec<&str> = books.iter().map(|(_, text)| text.as_str()).collect();
+    attacks_are_noticed(&texts, |_| true);
 }
 
 #[test]
