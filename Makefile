@@ -9,7 +9,7 @@ demo: build ## Run the demo
 help: ## List all targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' Makefile
 
-# Most tests wait for servers, so that more of them run at once than there are processors.
+# Most tests wait for servers, so twice as many run at once as there are processors.
 test: export RUST_TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 test: ## Run all tests
 	$(BUILD) test --release --locked

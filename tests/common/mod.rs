@@ -15,6 +15,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lapidary_catalogue::Catalogue;
 use lapidary_gems::Recipe;
@@ -24,6 +26,15 @@ use serde_json::Value;
 
 /// The program under test.
 pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
+
+/// Waits until something holds. On a busy machine a run of a source may fail, and goes on after 30 s, and then after 60.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < Duration::from_mins(3), "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// A small random number generator (splitmix64), so that a test sees the same texts in every run.
 pub struct Random(pub u64);

@@ -13,6 +13,8 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
 
+use crate::common::Server;
+
 /// Keys, as [WebDriver](https://www.w3.org/TR/webdriver2/#keyboard-actions) names them.
 pub const ENTER: &str = "\u{e007}";
 pub const TAB: &str = "\u{e004}";
@@ -110,6 +112,19 @@ impl Browser {
         self.send("url", &json!({ "url": url })).expect("a page");
     }
 
+    /// Signs in with a key, on the page of a server.
+    pub fn sign_in(&self, server: &Server, secret: &str) {
+        self.go(&server.url);
+        self.type_into("#key", secret);
+        self.click("button.main");
+        self.find("nav");
+    }
+
+    pub fn sign_out(&self) {
+        self.click("form[action='/console/sign-out'] button");
+        self.see("h1", "Sign in");
+    }
+
     pub fn url(&self) -> String {
         let url = self.js("return location.href");
         url.as_str().expect("an address").to_owned()
@@ -145,15 +160,6 @@ impl Browser {
             thread::sleep(Duration::from_millis(50));
         }
         panic!("{css} does not show '{words}' at {}: {seen}", self.url());
-    }
-
-    /// Tries until this holds.
-    pub fn until(&self, holds: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !holds() {
-            assert!(Instant::now() < deadline, "{}", self.text("body"));
-            thread::sleep(Duration::from_millis(50));
-        }
     }
 
     pub fn text(&self, css: &str) -> String {

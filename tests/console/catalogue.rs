@@ -43,9 +43,7 @@ fn a_publisher_fills_a_library_with_a_table() {
     );
     let server = Server::start(&folder.data());
     let (table, files) = shelf(&folder);
-    browser.go(&server.url);
-    browser.type_into("#key", &secret);
-    browser.click("button.main");
+    browser.sign_in(&server, &secret);
 
     // The table, what it would change, and the files of its books.
     browser.see("h1", "Catalogue");

@@ -39,10 +39,7 @@ fn a_revoked_key_leads_back_to_signing_in() {
     let boss = key(&data, "--role admin boss");
     let shop = key(&data, "--role check shop");
     let server = Server::start(&data);
-    browser.go(&server.url);
-    browser.see("h1", "Sign in");
-    browser.type_into("#key", &shop);
-    browser.click("button.main");
+    browser.sign_in(&server, &shop);
     browser.see("h1", "Check");
     browser.see(".who", "shop");
     browser.type_into("#text", "A text.");
@@ -71,9 +68,7 @@ fn too_large_and_too_often() {
     let data = folder.data();
     let shop = key(&data, "--role check --rate 2/h shop");
     let server = Server::start_with("--max-body 10kB", &[], &data);
-    browser.go(&server.url);
-    browser.type_into("#key", &shop);
-    browser.click("button.main");
+    browser.sign_in(&server, &shop);
     browser.see("h1", "Check");
     let large = folder.file("large.txt", "x".repeat(20_000));
     browser.type_into("#file", large.to_str().expect("a path"));

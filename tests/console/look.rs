@@ -11,8 +11,8 @@ use crate::console::browser::{Browser, ENTER, TAB, skip};
 const THEMES: [&str; 2] = ["light", "dark"];
 const WIDTHS: [u32; 3] = [360, 1280, 1920];
 
-/// The widths and themes in which the pages of a language are looked at. What is too wide depends on the language and the
-/// width, what cannot be read on the theme, so that the other language has the other half.
+/// The themes and widths in which the pages of a language are looked at. Over both languages, these are all pairs of language,
+/// theme and width: what is too wide depends on the language and the width, what cannot be read on the theme and the width.
 fn looks(language: &str) -> impl Iterator<Item = (&'static str, u32)> {
     let first = usize::from(language != "en");
     let themes = THEMES.into_iter().cycle().skip(first);
@@ -170,13 +170,6 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     (server, secret, pages.into())
 }
 
-pub fn sign_in(browser: &Browser, server: &Server, secret: &str) {
-    browser.go(&server.url);
-    browser.type_into("#key", secret);
-    browser.click("button.main");
-    browser.find("nav");
-}
-
 /// axe, if it can be had.
 fn axe() -> Option<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/console-modules");
@@ -244,7 +237,7 @@ fn look_at_all(language: &str, check: &str) {
     browser.go(&server.url);
     let look = |name: &str| look(&browser, axe.as_deref(), language, name);
     let mut wrong = look("sign-in");
-    sign_in(&browser, &server, &secret);
+    browser.sign_in(&server, &secret);
     for (name, path) in pages {
         browser.go(&format!("{}{path}", server.url));
         browser.settle();

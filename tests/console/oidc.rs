@@ -674,8 +674,7 @@ fn somebody_signs_in_with_a_real_provider() {
         log.contains("key:oidc:ann@mine.example\trecorded refused"),
         "{log}"
     );
-    browser.click("form[action='/console/sign-out'] button");
-    browser.see("h1", "Sign in");
+    browser.sign_out();
     browser.go(&format!("{public}/console/decisions"));
     browser.see("h1", "Sign in");
 }

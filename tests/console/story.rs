@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use crate::common::{Folder, Server, key, prose};
+use crate::common::{Folder, Server, key, prose, until};
 use crate::console::browser::{Browser, ENTER};
-use crate::console::look::sign_in;
 
 /// How much a page loaded from elsewhere.
 pub const FOREIGN: &str = "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
@@ -128,7 +127,7 @@ fn a_partner_appeals_against_a_refusal() {
         .send_json(json!({ "text": &text[3_000..16_000], "record": true, "name": "an upload" }))
         .expect("it is filed");
 
-    sign_in(&browser, &server, &shop);
+    browser.sign_in(&server, &shop);
     browser.click("nav a[href='/console/decisions']");
     browser.see("main tbody tr", "an upload");
     browser.click("main tbody tr a");
@@ -146,10 +145,9 @@ fn a_partner_appeals_against_a_refusal() {
         browser.looks(theme, width);
         browser.picture(&format!("appeal-{theme}-{width}"));
     }
-    browser.click("form[action='/console/sign-out'] button");
-    browser.see("h1", "Sign in");
+    browser.sign_out();
 
-    sign_in(&browser, &server, &editor);
+    browser.sign_in(&server, &editor);
     browser.click("nav a[href='/console/decisions']");
     browser.click("main a[href='/console/decisions?state=appealed']");
     browser.see("main tbody tr", "an upload");
@@ -159,10 +157,9 @@ fn a_partner_appeals_against_a_refusal() {
     browser.type_into("#reason", "They do.");
     browser.click("#deciding form button.main");
     browser.see("#decisions", "They do.");
-    browser.click("form[action='/console/sign-out'] button");
-    browser.see("h1", "Sign in");
+    browser.sign_out();
 
-    sign_in(&browser, &server, &shop);
+    browser.sign_in(&server, &shop);
     browser.click("nav a[href='/console/decisions']");
     browser.click("main a[href='/console/decisions?state=decided']");
     browser.click("main tbody tr a");
@@ -188,11 +185,11 @@ fn an_administrator_looks_at_a_month_and_backs_up() {
             .expect("it is checked");
     }
 
-    sign_in(&browser, &server, &boss);
+    browser.sign_in(&server, &boss);
     browser.click("nav a[href='/console/statistics']");
     // Checks are counted within seconds. The last day of this month is today.
     let month = "#checks .buttons a";
-    browser.until(|| {
+    until("the checks are counted", || {
         browser.click(&format!("{month}:first-child"));
         browser.find(&format!("{month}:first-child[aria-current=true]"));
         browser.text("#checks table").contains("key:shop\t3")
@@ -205,11 +202,11 @@ fn an_administrator_looks_at_a_month_and_backs_up() {
 
     browser.click("nav a[href='/console/jobs']");
     browser.click("form[action$='kind=backup'] button");
-    browser.until(|| {
+    until("there is a backup", || {
         browser.go(&format!("{}/console/jobs", server.url));
         browser.text("main table").contains("done")
     });
-    assert!(backups.is_dir());
+    browser.see("main table", "#1, ");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Sources of several servers that share a cluster.
 
-use super::served::{counted, ended, get, listed, put, send, until};
+use super::served::{counted, ended, get, listed, put, send};
 use super::*;
-use crate::common::Server;
 use crate::common::cluster::Nodes;
+use crate::common::{Server, until};
 
 #[test]
 fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {

@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::common::client::Client;
-use crate::common::{Server, free_port, key};
-use crate::sources::served::until;
+use crate::common::{Server, free_port, key, until};
 
 /// A server in a ring of three. Its books are in `own`, those of the one before it in `first`, and those of the one before that in
 /// `second`.

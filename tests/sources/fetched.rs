@@ -1,10 +1,10 @@
 //! Files whose addresses checks name.
 
 use super::private::{PRIVATE, give_addresses, redirect};
-use super::served::{send, send_with, until};
+use super::served::{send, send_with};
 use super::*;
 use crate::common::network::is_own;
-use crate::common::{Server, key};
+use crate::common::{Server, key, until};
 use crate::makers;
 
 /// A server that fetches these files, and a protected book.

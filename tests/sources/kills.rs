@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::mem;
 
-use super::served::{counted, get, send, until};
+use super::served::{counted, get, send};
 use super::*;
-use crate::common::{Random, Server};
+use crate::common::{Random, Server, until};
 
 /// Each kill hits both sources, so that there are 50 in all.
 const KILLS: usize = 25;

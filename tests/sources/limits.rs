@@ -2,10 +2,10 @@
 
 use lapidary_store::{RocksStore, Store as _, Table};
 
-use super::served::{send_with, until};
+use super::served::send_with;
 use super::*;
 use crate::common::network::{ip, is_own};
-use crate::common::{Server, key};
+use crate::common::{Server, key, until};
 
 #[test]
 fn what_is_beyond_the_most_of_a_run_is_counted() {

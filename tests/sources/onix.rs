@@ -1,8 +1,8 @@
 //! Feeds of ONIX as sources: they change the books that there are.
 
-use super::served::{counted, ended, get, listed, put, send, until};
+use super::served::{counted, ended, get, listed, put, send};
 use super::*;
-use crate::common::Server;
+use crate::common::{Server, until};
 
 fn product(isbn: &str, kind: &str, detail: &str) -> String {
     format!(

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::common;
-use crate::common::Server;
+use crate::common::{Server, until};
 
 /// Sends a request with JSON. Returns the status and the answer.
 pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -43,15 +43,6 @@ pub fn get(server: &Server, path: &str) -> Value {
     let (status, answer) = send(server, "GET", path, &Value::Null);
     assert_eq!(status, 200, "{path}: {answer}");
     answer
-}
-
-/// Waits until something holds. On a busy machine a run may fail, and goes on after 30 s, and then after 60.
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !holds() {
-        assert!(since.elapsed() < Duration::from_mins(3), "{what}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Waits for the end of a run of this number, and returns it.

@@ -1,8 +1,8 @@
 //! What sources list and cannot use is counted and told; what can be read is taken, whatever it is called.
 
-use super::served::{get, until};
+use super::served::get;
 use super::*;
-use crate::common::Server;
+use crate::common::{Server, until};
 use crate::makers;
 
 fn paragraphs(seed: u64) -> Vec<String> {

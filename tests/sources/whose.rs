@@ -1,9 +1,9 @@
 //! Whose books those of a source are: they are looked at like all books of whoever defined it.
 
-use super::served::{send_with, until};
+use super::served::send_with;
 use super::*;
 use crate::common::network::{ip, is_own};
-use crate::common::{Server, key};
+use crate::common::{Server, key, until};
 
 /// The source of a library's key stays one when an administrator changes it, and when an administrator's key gets the name of the
 /// library's.
