@@ -4,7 +4,7 @@ use std::thread::scope;
 
 use serde_json::{Value, json};
 
-use super::running::{Answer, JSON, NDJSON, Running, TEXT, assert_has};
+use super::running::{Answer, JSON, NDJSON, Running, TEXT, assert_has, definition};
 use crate::common::prose;
 
 const BOOK: &str = "/v1/libraries/house/books/1";
@@ -337,15 +337,7 @@ fn definitions_are_changed_only_in_the_version_that_is_known() {
         // The tag of an answer to a change is good for the next, and so is that of what is shown.
         let replaced = call("PUT", ("If-Match", &tag(&added)), &second);
         assert_eq!(replaced.status, 200, "{path}");
-        let defined = || {
-            let mut shown = server.get(path).expect(200);
-            // It falls while the server works.
-            shown
-                .as_object_mut()
-                .expect("an object")
-                .remove("pending_changes");
-            shown
-        };
+        let defined = || definition(server.get(path).expect(200));
         let before = defined();
         for old in [&shown, &tag(&added)] {
             call("PUT", ("If-Match", old), &first).problem(412, "precondition_failed", path);
