@@ -89,7 +89,10 @@ impl Browser {
         arguments.push(format!("--accept-lang={language}"));
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
         let options = json!({ "args": arguments, "prefs": { "intl.accept_languages": language } });
-        let capabilities = json!({ "alwaysMatch": { "goog:chromeOptions": options } });
+        // The rules of accessibility take long on a busy machine.
+        let timeouts = json!({ "script": 120_000 });
+        let capabilities =
+            json!({ "alwaysMatch": { "goog:chromeOptions": options, "timeouts": timeouts } });
         let answer = post(
             &format!("{url}/session"),
             &json!({ "capabilities": capabilities }),
