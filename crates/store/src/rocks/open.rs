@@ -1,11 +1,13 @@
 //! Opening a folder: what it contains, and who has it open.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek as _, Write};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use rocksdb::{Cache, DB, IteratorMode, Options};
@@ -26,6 +28,9 @@ use crate::recipes::{KnownRecipe, Recipes};
 /// created first and marks a folder as a catalogue, even if creating that was interrupted. The system releases the
 /// lock when the process ends, so a file left behind locks nobody out.
 pub(super) const LOCK_FILE: &str = "lapidary.lock";
+/// A folder that this process has just closed stays locked while a child is being started: until the child runs its program, it
+/// has all files open that its parent had.
+const BEING_STARTED: Duration = Duration::from_secs(1);
 /// `RocksDB`'s file that names the newest manifest. A `RocksDB` folder without it counts as empty.
 pub(super) const CURRENT: &str = "CURRENT";
 /// Created in the root of a new file system: a disk mounted as the data folder still counts as empty.
@@ -192,28 +197,40 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         .truncate(false)
         .open(path);
     let mut file = open.map_err(|e| from_io(dir, &e))?;
-    match file.try_lock() {
-        Ok(()) => {
-            // Ignore errors: the number is only shown in a message, and a full disk must not prevent reading.
-            let _ = file
-                .set_len(0)
-                .and_then(|()| write!(file, "{}", std::process::id()));
-            Ok(file)
+    let until = Instant::now() + BEING_STARTED;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => {
+                let owner = owner(&mut file);
+                if owner == Some(std::process::id()) && Instant::now() < until {
+                    thread::sleep(BEING_STARTED / 100);
+                    continue;
+                }
+                return Err(StoreError::InUse {
+                    path: show(dir),
+                    owner: owner.map_or("another process".to_owned(), |owner| {
+                        format!("process {owner}")
+                    }),
+                });
+            }
+            Err(TryLockError::Error(e)) => return Err(from_io(dir, &e)),
         }
-        Err(TryLockError::WouldBlock) => {
-            let mut process = String::new();
-            let read = file.read_to_string(&mut process);
-            let owner = match (read, process.parse::<u32>()) {
-                (Ok(_), Ok(process)) => format!("process {process}"),
-                _ => "another process".to_owned(),
-            };
-            Err(StoreError::InUse {
-                path: show(dir),
-                owner,
-            })
-        }
-        Err(TryLockError::Error(e)) => Err(from_io(dir, &e)),
     }
+    // Ignore errors: the number is only shown in a message, and a full disk must not prevent reading.
+    let _ = file
+        .set_len(0)
+        .and_then(|()| file.rewind())
+        .and_then(|()| write!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+/// The process that a lock file names.
+fn owner(file: &mut File) -> Option<u32> {
+    let mut process = String::new();
+    file.rewind().ok()?;
+    file.read_to_string(&mut process).ok()?;
+    process.parse().ok()
 }
 
 /// Determines the content of a locked folder. Changes nothing, so a folder of another version is left as it is.
