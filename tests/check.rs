@@ -9,7 +9,7 @@ use lapidary_catalogue::{
     Recipes, Text, TextGems,
 };
 use lapidary_checking::{InformationalReason, Reason, Relation, RuleChanges, Score, align};
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem, is_misspelled};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem, misspelling};
 use lapidary_store::{Actor, BookKey, Library, Rights, Validity};
 use proptest::collection::vec;
 use proptest::option;
@@ -614,7 +614,7 @@ fn a_few_gems_are_an_accident_among_many_books() {
             }
         })
         .collect();
-    assert!(is_misspelled(&page));
+    assert!(misspelling(&page).is_some());
     let quoting = |length: usize| format!("{page} {} {page}", &book[100_000..100_000 + length]);
     let found = |text: &str| {
         let report = checked(&catalogue, text, &CheckOptions::default());

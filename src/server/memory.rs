@@ -14,7 +14,7 @@ use super::requests::caller;
 use super::turns::{Client, Lane};
 use lapidary_catalogue::{Catalogue, NewEntry};
 use lapidary_common::error::ErrorCode;
-use lapidary_gems::is_misspelled;
+use lapidary_gems::{Misspelling, misspelling};
 
 /// One part in this many is reserved for administration.
 const RESERVE: usize = 8;
@@ -24,9 +24,12 @@ const THRESHOLD: usize = 2;
 const STEP: usize = 256 << 10;
 /// How many copies of a text exist while it is written: with others of a stream, in a batch, and in the store's memory.
 const COPIES: usize = 3;
-/// What is looked up of each byte of a query with wrong letters, in bytes, and of how many bytes at most.
+/// What is looked up of each byte of a misspelled query, in bytes, and of how many bytes at most: with wrong letters, and with
+/// scrambled ones.
 const PROBES: usize = 256;
-const PROBED: usize = 32 << 10;
+const PROBED: [usize; 2] = [32 << 10, 96 << 10];
+/// What the orders of scrambled words take.
+const ORDERS: usize = 24 << 20;
 const MIB: f64 = (1 << 20) as f64;
 
 /// The memory shared by all requests.
@@ -182,10 +185,12 @@ impl Room {
         catalogue: &Catalogue,
     ) -> Result<(), Problem> {
         self.grow_to_add(text, catalogue)?;
-        if is_misspelled(text) {
-            self.grow(PROBES * text.len().min(PROBED))?;
+        let [wrong, scrambled] = PROBED.map(|most| PROBES * text.len().min(most));
+        match misspelling(text) {
+            None => Ok(()),
+            Some(Misspelling::WrongLetters) => self.grow(wrong),
+            Some(Misspelling::ScrambledLetters) => self.grow(scrambled + ORDERS),
         }
-        Ok(())
     }
 
     /// Reserves what checking a book and keeping its text needs in addition to fingerprinting it.

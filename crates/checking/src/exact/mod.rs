@@ -75,7 +75,7 @@ pub struct Identity {
     /// Those of them in words that the book has in the same order.
     pub identical: u64,
     /// Those in words that differ from the book's only in case, accents, hyphens or blanks, invisible characters, or
-    /// letters that look alike.
+    /// letters that look alike; in a scrambled text, also in the order of their inner letters.
     pub respelled: u64,
     /// Whether more may be identical: a stretch without anything in common was too long to be searched completely.
     #[serde(
@@ -135,7 +135,8 @@ pub enum Likeness {
     /// They differ, or only one of the texts has them.
     #[default]
     Different,
-    /// They differ only in case, accents, hyphens or blanks, invisible characters, or letters that look alike.
+    /// They differ only in case, accents, hyphens or blanks, invisible characters, or letters that look alike; in a scrambled text, also
+    /// in the order of their inner letters.
     Respelled,
     /// They are the same.
     Identical,

@@ -87,6 +87,24 @@ fn what_is_identical_respelled_and_different() {
 }
 
 #[test]
+fn scrambled_words_are_respelled() {
+    let book = "There would be three of their ships behind the island, which could never return with them. ";
+    let query = "Trehe wulod be trhee of tiehr spihs bnihed the ilnasd, wchih cloud nveer rreutn wtih tehm. ";
+    let whole = span((0, query.len()), (0, book.len()));
+    let Identity {
+        characters,
+        identical,
+        respelled,
+        ..
+    } = exact(query, book, &[whole]).total;
+    // As they are: be, of, the.
+    assert_eq!((characters, identical, respelled), (73, 7, 66));
+    // A text that is not scrambled has the words that it has.
+    let whole = span((0, book.len()), (0, query.len()));
+    assert_eq!(exact(book, query, &[whole]).total.respelled, 0);
+}
+
+#[test]
 fn a_passage_goes_on_as_far_as_the_texts_agree() {
     let [before, shared, behind, other] =
         [(1, 900), (2, 700), (3, 900), (4, 900)].map(|(seed, n)| words(seed, n).join(" "));

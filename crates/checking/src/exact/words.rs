@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use lapidary_gems::Place;
+use lapidary_gems::{Misspelling, Place, misspelling, with_inner_letters_sorted};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::confusable_detection::skeleton;
@@ -44,7 +44,10 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn of(query: &str, book: &str) -> Self {
-        let mut numbers = WordNumbers::default();
+        let mut numbers = WordNumbers {
+            is_scrambled: misspelling(query) == Some(Misspelling::ScrambledLetters),
+            ..WordNumbers::default()
+        };
         let (query, query_keys) = numbers.number(query);
         let (book, book_keys) = numbers.number(book);
         let mut read = vec![String::new(); numbers.read.len()];
@@ -87,6 +90,8 @@ struct WordNumbers<'a> {
     /// A number for each word as written, and its key.
     written: HashMap<&'a str, (u32, u32)>,
     read: HashMap<String, u32>,
+    /// Whether words read alike whatever the order of their inner letters.
+    is_scrambled: bool,
 }
 
 impl<'a> WordNumbers<'a> {
@@ -97,7 +102,11 @@ impl<'a> WordNumbers<'a> {
             let next = self.written.len() as u32;
             let (written, key) = *self.written.entry(word).or_insert_with(|| {
                 let next_key = self.read.len() as u32;
-                (next, *self.read.entry(as_read(word)).or_insert(next_key))
+                let mut read = as_read(word);
+                if self.is_scrambled {
+                    read = with_inner_letters_sorted(&read);
+                }
+                (next, *self.read.entry(read).or_insert(next_key))
             });
             words.push(Word {
                 start: place.start,

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use super::{FEWEST, place};
 use crate::gem::Place;
+use crate::hardened::{Misspelling, misspelling};
 use crate::sample::sample;
 use crate::signatures::closed_words;
 
@@ -32,8 +33,6 @@ static CLOSED: LazyLock<HashMap<Letters, Vec<Letters>>> = LazyLock::new(|| {
 struct Spelling {
     words: u64,
     doubled: u64,
-    frequent: u64,
-    scrambled: u64,
 }
 
 /// Passes on misspelled words if a sample of the text has many.
@@ -43,14 +42,12 @@ pub(super) fn misspelled_words(text: &str, mut take: impl FnMut(Place)) {
         each_word(part, |word, _| spelling.add(word));
     }
     let is_doubled = spelling.doubled >= FEWEST && 100 * spelling.doubled > spelling.words;
-    let is_scrambled = spelling.scrambled >= FEWEST && spelling.scrambled > spelling.frequent;
+    let is_scrambled = misspelling(text) == Some(Misspelling::ScrambledLetters);
     if !is_doubled && !is_scrambled {
         return;
     }
     each_word(text, |word, at| {
-        if is_doubled && has_doubled_letters(word)
-            || is_scrambled && is_frequent(word) == Some(false)
-        {
+        if is_doubled && has_doubled_letters(word) || is_scrambled && is_scrambled_word(word) {
             take(place(at, at + word.len()));
         }
     });
@@ -60,11 +57,6 @@ impl Spelling {
     fn add(&mut self, word: &str) {
         self.words += 1;
         self.doubled += u64::from(has_doubled_letters(word));
-        match is_frequent(word) {
-            Some(true) => self.frequent += 1,
-            Some(false) => self.scrambled += 1,
-            None => {}
-        }
     }
 }
 
@@ -97,11 +89,12 @@ fn has_doubled_letters(word: &str) -> bool {
     count >= DOUBLED && differ && !is_number()
 }
 
-/// Whether a word is a frequent one, or only has the letters of one; `None` if neither.
-fn is_frequent(word: &str) -> Option<bool> {
-    let (word, count) = letters(word)?;
-    let words = CLOSED.get(&sorted(word, count))?;
-    Some(words.contains(&word))
+/// Whether a word only has the letters of a frequent one.
+fn is_scrambled_word(word: &str) -> bool {
+    letters(word).is_some_and(|(word, count)| {
+        let words = CLOSED.get(&sorted(word, count));
+        words.is_some_and(|words| !words.contains(&word))
+    })
 }
 
 /// The small letters of a word that is neither too short nor too long, and their number.

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::constants::{CODES, Constants, SOUNDS, mix};
 use super::grams::{ELIGIBLE, Gram, is_eligible};
 use super::sounds::{Sound, Symbol};
+use super::symbols::symbols;
 use crate::sample::boundary;
 
 /// The sounds of a gram.
@@ -23,7 +24,7 @@ const MOST: usize = 1 << 15;
 const TAKEN: u64 = 2;
 
 /// The parts of a text that are put right.
-pub(super) fn parts(text: &str) -> impl Iterator<Item = Range<usize>> {
+fn parts(text: &str) -> impl Iterator<Item = Range<usize>> {
     let (parts, length) = if text.len() <= PARTS * PART {
         (1, text.len())
     } else {
@@ -36,8 +37,29 @@ pub(super) fn parts(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The grams of these symbols with one sound put right, of which those are taken that may be the smallest of a window.
-pub(super) fn mended(symbols: &[Symbol], window: u64, constants: &Constants) -> Vec<Gram> {
+/// The grams of a text with one sound put right, of which those are taken that may be the smallest of a window.
+pub(super) fn mended(text: &str, window: u64, constants: &Constants) -> Vec<Gram> {
+    let mut grams = Vec::new();
+    for part in parts(text) {
+        let mut sounds = Vec::new();
+        symbols(&text[part.clone()], |symbols| {
+            sounds.extend_from_slice(symbols);
+        });
+        grams.extend(
+            mended_sounds(&sounds, window, constants)
+                .into_iter()
+                .map(|gram| Gram {
+                    first: gram.first + part.start as u64,
+                    last: gram.last + part.start as u64,
+                    ..gram
+                }),
+        );
+    }
+    grams
+}
+
+/// The same of the sounds of a text.
+pub(super) fn mended_sounds(symbols: &[Symbol], window: u64, constants: &Constants) -> Vec<Gram> {
     let mut powers = [1_u64; COUNT];
     for at in 1..COUNT {
         powers[at] = powers[at - 1].wrapping_mul(constants.base);

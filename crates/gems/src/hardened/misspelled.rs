@@ -1,4 +1,4 @@
-//! Whether a query has many wrong letters.
+//! Whether a query has many wrong letters, or letters in another order.
 
 use std::ops::RangeInclusive;
 
@@ -18,6 +18,12 @@ const FEW: u32 = 5;
 /// books have less than 10 and 17, and copies with one wrong consonant in 14 have more than 25 and 29.
 const ONCE: u32 = 18;
 const ALL: u32 = 28;
+
+/// The fewest frequent words with their inner letters in another order, their least share, in percent of these and of the long ones
+/// that are as they should be, and the fewest letters of these: of shorter ones, half stay as they are.
+const FEW_SCRAMBLED: u32 = 3;
+const SCRAMBLED: u32 = 33;
+const LONG: usize = 5;
 
 /// The fewest letters of words on average, in tenths. Words with blanks inside are shorter.
 const LETTERS: usize = 35;
@@ -45,7 +51,11 @@ impl<'a> FrequentWords<'a> {
 }
 
 fn is_short(word: &str) -> bool {
-    word.chars().nth(SHORTEST - 1).is_none()
+    !has_letters(word, SHORTEST)
+}
+
+fn has_letters(word: &str, count: usize) -> bool {
+    word.chars().nth(count - 1).is_some()
 }
 
 /// A word without each of its letters, hashed. Short words have none.
@@ -66,21 +76,34 @@ fn without_one(word: &str) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Whether so many of the words of a sample look like frequent ones with a wrong letter that these are no other words. Queries
-/// by hardened recipes have many more [probes](crate::Recipe::probes) then.
+/// What is wrong with the words of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misspelling {
+    /// Letters are others, or are missing.
+    WrongLetters,
+    /// The letters between the first and the last are in another order.
+    ScrambledLetters,
+}
+
+/// What is wrong with so many of the frequent words of a sample that these are no other words. Queries by hardened recipes have many
+/// more [probes](crate::Recipe::probes) then.
 #[must_use]
-pub fn is_misspelled(text: &str) -> bool {
+pub fn misspelling(text: &str) -> Option<Misspelling> {
     let words: Vec<String> = sample_of(text, PART).flat_map(whole_words).collect();
-    if is_disguised(text, &words) {
-        return false;
-    }
-    let Some(frequent) = closed_words_of_most(words.iter().map(String::as_str)) else {
-        return false;
-    };
+    let frequent = closed_words_of_most(words.iter().map(String::as_str))?;
     let frequent = FrequentWords::new(frequent);
+    if are_scrambled(&words, &frequent) {
+        Some(Misspelling::ScrambledLetters)
+    } else {
+        let is_misspelled = !is_disguised(text, &words) && are_misspelled(&words, &frequent);
+        is_misspelled.then_some(Misspelling::WrongLetters)
+    }
+}
+
+fn are_misspelled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
     let mut right = 0;
     let mut wrong: HashMap<&str, u32> = HashMap::new();
-    for word in &words {
+    for word in words {
         if frequent.words.contains(&**word) {
             right += 1;
         } else if frequent.has_one_like(word) {
@@ -90,6 +113,34 @@ pub fn is_misspelled(text: &str) -> bool {
     let once = wrong.values().filter(|count| **count == 1).count() as u32;
     let all = wrong.values().sum();
     is_more(once, right, ONCE) || is_more(all, right, ALL)
+}
+
+fn are_scrambled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
+    let with_their_letters: HashSet<String> = frequent
+        .words
+        .iter()
+        .map(|word| with_inner_letters_sorted(word))
+        .collect();
+    let (mut right, mut scrambled) = (0, 0);
+    for word in words.iter().filter(|word| !is_short(word)) {
+        if frequent.words.contains(&**word) {
+            right += u32::from(has_letters(word, LONG));
+        } else if with_their_letters.contains(&with_inner_letters_sorted(word)) {
+            scrambled += 1;
+        }
+    }
+    scrambled >= FEW_SCRAMBLED && is_share(scrambled, right, SCRAMBLED)
+}
+
+/// A word with the letters between the first and the last in the order of their numbers: the same for all words that differ only
+/// in the order of these.
+#[must_use]
+pub fn with_inner_letters_sorted(word: &str) -> String {
+    let mut letters: Vec<char> = word.chars().collect();
+    if let [_, inner @ .., _] = letters.as_mut_slice() {
+        inner.sort_unstable();
+    }
+    letters.into_iter().collect()
 }
 
 /// Whether letters are disguised, or words broken: their sounds are right, and only look wrong here.
@@ -106,7 +157,11 @@ fn is_disguised(text: &str, words: &[String]) -> bool {
 }
 
 fn is_more(wrong: u32, right: u32, percent: u32) -> bool {
-    wrong >= FEW && 100 * wrong > percent * (right + wrong)
+    wrong >= FEW && is_share(wrong, right, percent)
+}
+
+fn is_share(wrong: u32, right: u32, percent: u32) -> bool {
+    100 * wrong > percent * (right + wrong)
 }
 
 /// The words of a part of a text in small letters, without the first and the last, which may be cut.

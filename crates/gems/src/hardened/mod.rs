@@ -22,6 +22,7 @@ mod misspelled;
 mod postings;
 pub(crate) mod readings;
 mod respell;
+mod scrambled;
 mod selection;
 mod sounds;
 mod symbols;
@@ -39,8 +40,9 @@ use super::secret::Secret;
 use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
 use mended::mended;
-pub use misspelled::is_misspelled;
+pub use misspelled::{Misspelling, misspelling, with_inner_letters_sorted};
 use respell::respelled;
+use scrambled::unscrambled;
 use selection::Selection;
 use sounds::{Symbol, code_of};
 use symbols::symbols;
@@ -197,30 +199,26 @@ impl Hardened {
         if let Some(respelled) = respelled(&undone) {
             probes = of_both_spellings(probes, self.probes_of(&respelled));
         }
-        if is_misspelled(undone.text()) {
-            self.add_mended(&mut probes, &undone);
-        }
+        let guess = match misspelling(undone.text()) {
+            Some(Misspelling::WrongLetters) => mended,
+            Some(Misspelling::ScrambledLetters) => unscrambled,
+            None => return probes,
+        };
+        let grams = guess(undone.text(), self.window(), self.constants());
+        self.add_guessed(&mut probes, grams, &undone);
         probes
     }
 
-    /// Adds the probes that a query with wrong letters would have without one of these.
-    fn add_mended(&self, probes: &mut Vec<Probe>, undone: &Undone<'_>) {
+    /// Adds the probes that a misspelled query may have had.
+    fn add_guessed(&self, probes: &mut Vec<Probe>, grams: Vec<Gram>, undone: &Undone<'_>) {
         let mut known: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
-        for part in mended::parts(undone.text()) {
-            let mut sounds = Vec::new();
-            symbols(&undone.text()[part.clone()], |symbols| {
-                sounds.extend_from_slice(symbols);
-            });
-            for mut gram in mended(&sounds, self.window(), self.constants()) {
-                gram.first += part.start as u64;
-                gram.last += part.start as u64;
-                let placed = self.gem(gram, undone);
-                if known.insert(placed.gem) {
-                    probes.push(Probe {
-                        placed,
-                        kept: false,
-                    });
-                }
+        for gram in grams {
+            let placed = self.gem(gram, undone);
+            if known.insert(placed.gem) {
+                probes.push(Probe {
+                    placed,
+                    kept: false,
+                });
             }
         }
         probes.sort_by_key(|probe| probe.placed.place.map(|place| place.start));

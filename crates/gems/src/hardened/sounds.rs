@@ -109,18 +109,18 @@ const T_BEHIND_S: u8 = 10;
 
 /// What a sound does to the sounds before it.
 #[derive(Clone, Copy)]
-struct HeardSound {
+pub(super) struct HeardSound {
     /// What is then the last.
-    last: u8,
+    pub(super) last: u8,
     /// Whether the last sound is dropped.
-    drops: bool,
+    pub(super) drops: bool,
     /// Whether this one stays.
-    stays: bool,
+    pub(super) stays: bool,
 }
 
 /// Consecutive equal sounds become one (`нн`, `shch`). `h` is part of the consonant before it. `т` before a sibilant is
 /// dropped, so `тс` equals `ц`, and then one of two sibilants around it.
-const fn hear(last: u8, sound: u8) -> HeardSound {
+pub(super) const fn hear(last: u8, sound: u8) -> HeardSound {
     match (last, sound) {
         (_, 0) => HeardSound {
             last: 0,

@@ -5,10 +5,11 @@ use proptest::prelude::*;
 
 use super::constants::{PUBLIC, mix};
 use super::grams::{Gram, Grams, is_eligible};
-use super::mended::mended;
-use super::misspelled::is_misspelled;
+use super::mended::mended_sounds;
+use super::misspelled::{Misspelling, misspelling, with_inner_letters_sorted};
 use super::readings::{ReadingKind, Readings, Script, Votes};
 use super::respell::respelled;
+use super::scrambled::{in_all_orders, unscrambled};
 use super::selection::Selection;
 use super::sounds::{Symbol, code_of};
 use super::symbols::symbols;
@@ -566,7 +567,11 @@ proptest! {
         for (symbol, Place { start, end }) in Hardened::folded(&text) {
             assert!(start < end && text.get(start as usize..end as usize).is_some(), "{symbol} at {start} of {text:?}");
         }
-        for gem in Recipe::hardened_fine().gems(&text) {
+        let recipe = Hardened::new(Density::Fine, None);
+        let undone = undone(&text);
+        let guessed = unscrambled(undone.text(), 1, &PUBLIC).into_iter();
+        let guessed = guessed.map(|gram| recipe.gem(gram, &undone));
+        for gem in Recipe::hardened_fine().gems(&text).into_iter().chain(guessed) {
             let Place { start, end } = gem.place.expect("gems of texts have places");
             assert!(start < end && text.get(start as usize..end as usize).is_some(), "{start}..{end} of {text:?}");
         }
@@ -594,8 +599,18 @@ proptest! {
         let mut sounds = Vec::new();
         symbols(&text, |symbols| sounds.extend_from_slice(symbols));
         let codes: Vec<u32> = sounds.iter().map(|symbol| symbol.code()).collect();
-        let found: HashSet<u64> = mended(&sounds, 1, &PUBLIC).iter().map(|gram| gram.rank).collect();
+        let found: HashSet<u64> = mended_sounds(&sounds, 1, &PUBLIC).iter().map(|gram| gram.rank).collect();
         prop_assert_eq!(found, mended_plainly(&codes));
+    }
+
+    #[test]
+    fn words_are_read_in_all_orders(
+        words in proptest::collection::vec("[bplmnrvgao]{1,4}|[bdlmnraoe]{5}", 6..9),
+    ) {
+        let text = words.join(" ");
+        let found = in_all_orders(&text, 1, &PUBLIC, 1 << 40, 720);
+        let found: HashSet<u64> = found.iter().map(|gram| gram.rank).collect();
+        prop_assert_eq!(found, unscrambled_plainly(&words));
     }
 
     /// Another spelling adds probes: nothing that is put into a copy takes those away that find the book.
@@ -745,13 +760,10 @@ fn wrong_letters_are_put_right() {
     ] {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/case/");
         let text = std::fs::read_to_string(format!("{path}{name}.txt")).expect("a text");
-        assert!(!is_misspelled(&text), "{name}");
+        assert_eq!(misspelling(&text), None, "{name}");
         let wrong = with_wrong_letters(&text, 11);
-        assert!(is_misspelled(&wrong), "{name}");
-        assert!(
-            !is_misspelled(&wrong.replace('a', "а")),
-            "{name}: look-alikes"
-        );
+        let alike = misspelling(&wrong.replace('a', "а"));
+        assert_eq!(alike, None, "{name}: look-alikes");
         let of_book = hardened.gems(&text);
         let count = |probes: Vec<Probe>| {
             let probes: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
@@ -760,13 +772,75 @@ fn wrong_letters_are_put_right() {
                 .filter(|gem| probes.contains(&gem.gem))
                 .count()
         };
-        let [before, now] =
-            [hardened.probes_of(&undone(&wrong)), hardened.probes(&wrong)].map(count);
-        assert!(
-            10 * before < of_book.len() && 3 * now > of_book.len(),
-            "{name}: {before}, {now}"
-        );
+        for (wrong, is) in [
+            (wrong, Misspelling::WrongLetters),
+            (scrambled(&text), Misspelling::ScrambledLetters),
+        ] {
+            assert_eq!(misspelling(&wrong), Some(is), "{name}");
+            let [before, now] =
+                [hardened.probes_of(&undone(&wrong)), hardened.probes(&wrong)].map(count);
+            assert!(
+                6 * before < of_book.len() && 3 * now > of_book.len(),
+                "{name}, {is:?}: {before}, {now} of {}",
+                of_book.len()
+            );
+        }
     }
+}
+
+/// A text with the inner letters of each word in another order.
+fn scrambled(text: &str) -> String {
+    let mut scrambled = String::new();
+    for word in text.split_inclusive(|c: char| !c.is_alphabetic()) {
+        let letters = word.trim_end_matches(|c: char| !c.is_alphabetic());
+        scrambled += &with_inner_letters_sorted(letters);
+        scrambled += &word[letters.len()..];
+    }
+    scrambled
+}
+
+/// The ranks of the grams of these words with the inner letters of each in all orders.
+fn unscrambled_plainly(words: &[String]) -> HashSet<u64> {
+    let mut texts = vec![String::new()];
+    for word in words {
+        let letters: Vec<char> = word.chars().collect();
+        let orders = orders_of(&letters[1..letters.len().max(2) - 1]);
+        let with = |text: &String| -> Vec<String> {
+            let spelled = orders.iter().map(|inner| {
+                let last = letters[1..].last().copied();
+                let word = letters[..1].iter().chain(inner).copied().chain(last);
+                format!("{text}{} ", word.collect::<String>())
+            });
+            spelled.collect()
+        };
+        texts = texts.iter().flat_map(with).collect();
+    }
+    let mut ranks = HashSet::new();
+    for text in texts {
+        let mut grams = Grams::new(&PUBLIC);
+        symbols(&text, |symbols| {
+            grams.take(symbols, |grams| {
+                ranks.extend(grams.iter().map(|gram| gram.rank));
+            });
+        });
+    }
+    ranks
+}
+
+fn orders_of(letters: &[char]) -> HashSet<Vec<char>> {
+    if letters.is_empty() {
+        return HashSet::from_iter([Vec::new()]);
+    }
+    let mut orders = HashSet::new();
+    for at in 0..letters.len() {
+        let mut rest = letters.to_vec();
+        let first = rest.remove(at);
+        for mut order in orders_of(&rest) {
+            order.insert(0, first);
+            orders.insert(order);
+        }
+    }
+    orders
 }
 
 /// A letter of the other script that looks the same.
