@@ -20,8 +20,8 @@ use super::text::whole;
 /// The passages where their gems match are then compared word by word. A word is a run of letters and digits; where a script has no
 /// blanks between words, a character is a word. Characters are the letters and digits of the passages in A. They are identical if B
 /// has the same words in the same order. A second figure, "apart from case, accents and disguise", also counts words that differ only
-/// in case, accents, hyphens or blanks, invisible characters, or letters that look alike; in a scrambled text, also in the order of
-/// their inner letters.
+/// in case, accents, hyphens or blanks, invisible characters, or letters that look alike. Of a scrambled text, words with their inner
+/// letters in another order count there, too.
 ///
 /// What neither has a gem in is not compared, so short quotations between long different texts may be missing. Texts that differ for
 /// long stretches, or repeat a few words for ever, are compared with limited effort; then the figure is a lower bound, and `lower_bound`

@@ -113,7 +113,7 @@ struct Spelled {
 
 fn words(text: &str, start: usize, orders: &mut AllOrders<'_>) -> Vec<SoundedWord> {
     let readings = Readings::get();
-    let mut reader = WordReader {
+    let mut reader = SoundedWords {
         orders,
         script: Script::Latin,
         words: Vec::new(),
@@ -142,7 +142,7 @@ fn words(text: &str, start: usize, orders: &mut AllOrders<'_>) -> Vec<SoundedWor
     reader.finish()
 }
 
-struct WordReader<'a, 'b> {
+struct SoundedWords<'a, 'b> {
     orders: &'a mut AllOrders<'b>,
     /// The script of the last word.
     script: Script,
@@ -151,7 +151,7 @@ struct WordReader<'a, 'b> {
     before: Option<Spelled>,
 }
 
-impl WordReader<'_, '_> {
+impl SoundedWords<'_, '_> {
     fn end(&mut self, mut word: Spelled) {
         if word.readings.is_empty() {
             return;
@@ -170,13 +170,12 @@ impl WordReader<'_, '_> {
             .and_then(|before| before.sounds.last())
             .copied();
         let (ends, begins) = (last_sound(heard.unwrap_or(0)), first_sound(word.sounds[0]));
-        let is_sound = |sound: Sound, is: u8| sound as u8 == is;
-        word.is_joined = ends != 0
-            && !is_sound(Sound::H, ends)
-            && (begins == ends || is_sound(Sound::H, begins));
-        let drops = is_sound(Sound::T, ends) && is_sound(Sound::S, begins);
+        // A vowel keeps words apart. What an `h` at the end is heard as depends on the order.
+        let is_apart = ends == 0 || begins == 0 || ends == Sound::H as u8;
+        let step = hear(ends, begins);
+        word.is_joined = !is_apart && !step.stays;
         if let Some(before) = before {
-            self.push(&before, drops);
+            self.push(&before, !is_apart && step.drops);
         }
         self.before = Some(word);
     }
@@ -193,10 +192,14 @@ impl WordReader<'_, '_> {
         }
     }
 
-    fn barrier(&mut self, end: u64) {
+    fn flush(&mut self) {
         if let Some(before) = self.before.take() {
             self.push(&before, false);
         }
+    }
+
+    fn barrier(&mut self, end: u64) {
+        self.flush();
         self.words.push(SoundedWord {
             first: end,
             last: end,
@@ -205,9 +208,7 @@ impl WordReader<'_, '_> {
     }
 
     fn finish(mut self) -> Vec<SoundedWord> {
-        if let Some(before) = self.before.take() {
-            self.push(&before, false);
-        }
+        self.flush();
         self.words
     }
 }
@@ -233,13 +234,13 @@ type Heard = u64;
 
 /// Some rows of sounds, as sums, by their number of sounds.
 #[derive(Default)]
-struct Rows {
+struct SoundRows {
     sums: Box<[u64]>,
     /// Where those of each number of sounds end.
     ends: [u16; COUNT + 1],
 }
 
-impl Rows {
+impl SoundRows {
     fn new(mut rows: Vec<(usize, Heard)>, constants: &Constants) -> Self {
         rows.sort_unstable();
         rows.dedup();
@@ -269,9 +270,9 @@ fn sum_of(heard: Heard, count: usize, constants: &Constants) -> u64 {
 /// The sounds of a word in all orders: whole, and those at its beginning and at its end.
 #[derive(Default)]
 struct Orders {
-    whole: Rows,
-    beginnings: Rows,
-    ends: Rows,
+    whole: SoundRows,
+    beginnings: SoundRows,
+    ends: SoundRows,
     is_silent: bool,
 }
 
@@ -339,12 +340,12 @@ impl<'a> AllOrders<'a> {
             let rows = whole.iter().flat_map(|&(count, heard)| {
                 (1..=count).map(move |some| (some, part(heard, count, some)))
             });
-            Rows::new(rows.collect(), self.constants)
+            SoundRows::new(rows.collect(), self.constants)
         };
         let orders = Orders {
             beginnings: rows(|heard, count, some| heard >> (4 * (count - some))),
             ends: rows(|heard, _, some| low(heard, some)),
-            whole: Rows::new(whole, self.constants),
+            whole: SoundRows::new(whole, self.constants),
             is_silent,
         };
         self.all.push(orders);

@@ -605,7 +605,7 @@ proptest! {
 
     #[test]
     fn words_are_read_in_all_orders(
-        words in proptest::collection::vec("[bplmnrvgao]{1,4}|[bdlmnraoe]{5}", 6..9),
+        words in proptest::collection::vec("[bplmnrvgao]{1,4}|[bdlmnraoe]{5}|[aolm]{2}t|s[aolm]{2}|h[ao]l", 6..9),
     ) {
         let text = words.join(" ");
         let found = in_all_orders(&text, 1, &PUBLIC, 1 << 40, 720);
