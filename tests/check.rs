@@ -3,10 +3,10 @@
 use crate::common;
 use std::collections::BTreeSet;
 
-use lapidary_catalogue::api::{Amendment, Report};
+use lapidary_catalogue::api::{Amendment, Match, Report};
 use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query,
-    Recipes, Text, TextGems,
+    Recipes, Text, TextGems, compare,
 };
 use lapidary_checking::{InformationalReason, Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem, misspelling};
@@ -581,6 +581,100 @@ fn checked(catalogue: &Catalogue, text: &str, options: &CheckOptions) -> Report 
         .checks()
         .report(&Query::text(text.to_owned()), options)
         .expect("a report")
+}
+
+/// The tales of `docs/case`.
+fn tales() -> String {
+    let tale = |name| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/case/");
+        std::fs::read_to_string(format!("{folder}{name}.txt")).expect("a tale")
+    };
+    let names = [
+        "the-tell-tale-heart",
+        "the-masque-of-the-red-death",
+        "the-cask-of-amontillado",
+    ];
+    names.map(tale).concat()
+}
+
+/// A text with every fourteenth consonant wrong.
+fn with_wrong_letters(text: &str) -> String {
+    let mut consonants = 0;
+    let letters = text.chars().map(|letter| {
+        consonants += u32::from("bcdfgklmnpqrstvxz".contains(letter));
+        match letter {
+            'a' | 'e' | 'h' | 'i' | 'j' | 'o' | 'u' | 'w' | 'y' => letter,
+            'l' if consonants.is_multiple_of(14) => 'b',
+            'a'..='z' if consonants.is_multiple_of(14) => 'l',
+            _ => letter,
+        }
+    });
+    letters.collect()
+}
+
+/// Of a long text with many wrong letters, parts are looked up. What they find is compared with all of it.
+#[test]
+fn a_whole_copy_with_wrong_letters_is_told_as_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let editor = catalogue.by(Actor::Local);
+    let recipes = [Recipe::hardened_compact()];
+    editor.recipes().ensure(&recipes).expect("a recipe");
+    let book = tales();
+    add(
+        &catalogue,
+        0,
+        Rights::Protected,
+        Content::text(book.clone()),
+    );
+    let text = with_wrong_letters(&book);
+    let told = || {
+        let options = CheckOptions {
+            library: Some("one".parse().expect("a name")),
+            ..CheckOptions::default()
+        };
+        [CheckOptions::default(), options].map(|options| {
+            let report = checked(&catalogue, &text, &options);
+            let mut found = report.matches.iter();
+            let found = found.find(|found| found.book.library == "one");
+            let Some(Match {
+                relation, score, ..
+            }) = found
+            else {
+                panic!("not found");
+            };
+            (*relation, score.common, report.covered.expect("a share"))
+        })
+    };
+    let alone = told();
+    let [(relation, common, covered), in_library] = alone;
+    assert_eq!((Some(Relation::SameText), alone[0]), (relation, in_library));
+    assert!(2 * common > recipes[0].gems(&book).len() as u32, "{common}");
+    assert!(covered > 0.5, "{covered}");
+    let [query, of_book] = [&text, &book].map(|text| Text::new(text, None));
+    let compared = compare(&recipes[0], recipes[0].rule(), &query, &of_book);
+    let compared = (Some(compared.relation), compared.score.common);
+    assert_eq!(compared, (relation, common));
+
+    // Others' books with as much in common take nothing away.
+    for library in ["two", "three"] {
+        for part in 0..6 {
+            let letters = text.chars().skip(part * 1_000);
+            let half: String = letters.take(text.len() / 2).collect();
+            let key = BookKey {
+                library: library.parse().expect("a name"),
+                id: part.to_string().parse().expect("a name"),
+            };
+            let entry = NewEntry::new(key, Rights::Protected, Content::text(half));
+            editor.books().add(entry).expect("added");
+        }
+    }
+    let [among_others, in_library] = told();
+    assert_eq!(in_library, alone[1]);
+    assert!(
+        among_others.1 >= common && among_others.2 >= covered,
+        "{among_others:?}"
+    );
 }
 
 /// Among many books that decide, a few gems in common are an accident.

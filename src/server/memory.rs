@@ -28,8 +28,8 @@ const COPIES: usize = 3;
 /// scrambled ones.
 const PROBES: usize = 256;
 const PROBED: [usize; 2] = [32 << 10, 96 << 10];
-/// What the orders of scrambled words take.
-const ORDERS: usize = 24 << 20;
+/// What the gems of books take that wrong letters are compared with, or the orders of scrambled words.
+const COMPARED: usize = 24 << 20;
 const MIB: f64 = (1 << 20) as f64;
 
 /// The memory shared by all requests.
@@ -188,8 +188,8 @@ impl Room {
         let [wrong, scrambled] = PROBED.map(|most| PROBES * text.len().min(most));
         match misspelling(text) {
             None => Ok(()),
-            Some(Misspelling::WrongLetters) => self.grow(wrong),
-            Some(Misspelling::ScrambledLetters) => self.grow(scrambled + ORDERS),
+            Some(Misspelling::WrongLetters) => self.grow(wrong + COMPARED),
+            Some(Misspelling::ScrambledLetters) => self.grow(scrambled + COMPARED),
         }
     }
 

@@ -51,7 +51,7 @@ impl Books<Editor<'_>> {
         let before = stored.as_ref().map(|stored| &stored.record);
         entry.condition.holds(&entry.key, before)?;
         let source = self.source(&entry, recipes, before)?;
-        let gated = source.gated(&entry, self.0.recipes().all())?;
+        let gated = self.gated(&source, &entry, &*snapshot)?;
         let hidden = HiddenText::of(&entry.hidden, source.text.original());
         let record = source.record(&entry, validity, before);
         let (outcome, mut book) = match stored {
@@ -114,6 +114,36 @@ impl Books<Editor<'_>> {
                 })
             }
         }
+    }
+
+    /// What the gate of a book checks, if it has one.
+    fn gated(
+        &self,
+        source: &BookSource<'_>,
+        entry: &NewEntry,
+        snapshot: &dyn Snapshot,
+    ) -> Result<Option<Gated>, CatalogueError> {
+        let Some(gate) = entry.gate.clone() else {
+            return Ok(None);
+        };
+        if !source.is_text() {
+            let recipe = source.recipes.values().next().cloned();
+            return recipe
+                .map(|recipe| Gated::of_gems(gate, source.content, recipe))
+                .transpose();
+        }
+        let libraries = self.0.libraries();
+        let deciding = libraries.deciding_for(snapshot, self.0.own_libraries()?)?;
+        let recipes = self.0.recipes().all();
+        let gated = Gated::of_text(
+            gate,
+            &source.text,
+            &entry.hidden,
+            recipes,
+            snapshot,
+            &deciding,
+        );
+        gated.map(Some)
     }
 
     /// These recipes, and those of the book that is replaced.
@@ -249,20 +279,6 @@ struct BookSource<'a> {
 impl BookSource<'_> {
     fn is_text(&self) -> bool {
         matches!(self.content, Content::Text { .. })
-    }
-
-    /// What the gate of the book checks, if it has one.
-    fn gated(&self, entry: &NewEntry, known: Vec<Recipe>) -> Result<Option<Gated>, CatalogueError> {
-        let Some(gate) = entry.gate.clone() else {
-            return Ok(None);
-        };
-        if self.is_text() {
-            return Ok(Some(Gated::of_text(gate, &self.text, &entry.hidden, known)));
-        }
-        let recipe = self.recipes.values().next().cloned();
-        recipe
-            .map(|recipe| Gated::of_gems(gate, self.content, recipe))
-            .transpose()
     }
 
     /// The record of the book, without gems. `before`: that of the book that it replaces.

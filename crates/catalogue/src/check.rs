@@ -15,8 +15,9 @@ use super::add::StoredBook;
 use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
 use super::disguise::signs;
+use super::expansion::expand_by;
 use super::gem_list::distinct;
-use super::libraries::holds_books;
+use super::libraries::{Deciding, holds_books};
 use super::recipes::{Chosen, reaching_all};
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
@@ -30,7 +31,9 @@ use lapidary_store::{BookKey, BookNo, Record, Rights, Snapshot, StoreError};
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
     let originals = (a.original(), b.original());
-    let (a, b) = (a.probes(recipe), b.gems(recipe));
+    let (mut probes, b) = (a.probes(recipe), b.gems(recipe));
+    expand_by(a, recipe, &mut probes, &b);
+    let a = probes;
     let alignment = align(&of_both(&a, &b), &b, recipe, |_| Some(1.0));
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
@@ -111,16 +114,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             .0
             .recipes()
             .of_check(snapshot, &deciding, query.as_gems(), options)?;
-        let asked = match query {
-            Query::Text { text, clean } => {
-                let read =
-                    Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
-                Asked::of_text(text, &read, chosen)
-            }
-            Query::Gems(TextGems { gems, indexed }) => {
-                Asked::of_gems(gems, indexed.as_deref(), chosen.recipes)?
-            }
-        };
+        let asked = Asked::of_query(query, chosen, snapshot, &deciding, options)?;
         let allowances = self.0.allow_lists().combined()?;
         let recipes = self.in_recipes(&asked.recipes);
         let checking = Checking {
@@ -181,10 +175,11 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         text: &Text<'_>,
         recipe: &Recipe,
     ) -> Result<Vec<BookKey>, CatalogueError> {
-        let asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
+        let mut asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
         let snapshot = self.0.store.snapshot();
         let libraries = self.0.libraries();
         let deciding = libraries.deciding_for(&*snapshot, BTreeSet::new())?;
+        asked.expand(text, &*snapshot, &deciding, None)?;
         let allowances = self.0.allow_lists().combined()?;
         let recipes = self.in_recipes(&asked.recipes);
         let checking = Checking {
@@ -286,6 +281,27 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    fn of_query(
+        query: &Query,
+        chosen: Chosen,
+        snapshot: &dyn Snapshot,
+        deciding: &Deciding<'_>,
+        options: &CheckOptions,
+    ) -> Result<Self, CatalogueError> {
+        match query {
+            Query::Text { text, clean } => {
+                let read =
+                    Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
+                let mut asked = Self::of_text(text, &read, chosen);
+                asked.expand(&read, snapshot, deciding, options.library.as_ref())?;
+                Ok(asked)
+            }
+            Query::Gems(TextGems { gems, indexed }) => {
+                Self::of_gems(gems, indexed.as_deref(), chosen.recipes)
+            }
+        }
+    }
+
     pub(super) fn of_text(
         stands: &str,
         text: &Text<'_>,

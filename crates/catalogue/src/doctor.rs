@@ -251,10 +251,11 @@ fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
 
 fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Finding> {
     let why = match default {
+        default if default.is_signature() => return None,
         default if default.boundaries().is_some() => {
             "it misses most disguised copies, which 'hardened-compact' finds"
         }
-        default if default.is_public_hardened() => {
+        default if default.secret().is_none() => {
             "whoever reads how it works can edit a copy until nothing is found; a recipe with a secret finds it still"
         }
         default if default.public_name() == Recipe::hardened().name().as_str() => {

@@ -152,15 +152,18 @@ impl Gated {
         text: &Text<'_>,
         hidden: &HiddenWords,
         recipes: Vec<Recipe>,
-    ) -> Self {
+        snapshot: &dyn Snapshot,
+        deciding: &Deciding<'_>,
+    ) -> Result<Self, CatalogueError> {
         let Chosen { recipes, .. } = recipes.into();
-        let asked = Asked::of_text(text.original(), text, recipes.into());
-        Self {
+        let mut asked = Asked::of_text(text.original(), text, recipes.into());
+        asked.expand(text, snapshot, deciding, None)?;
+        Ok(Self {
             gate,
             asked,
             of_gems: None,
             disguise: signs(text.original(), hidden),
-        }
+        })
     }
 
     /// The query for gems of a recipe.

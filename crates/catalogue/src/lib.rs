@@ -59,6 +59,7 @@ mod editor;
 mod entry;
 mod error;
 mod evidence;
+mod expansion;
 mod feed_lock;
 mod gate;
 mod gate_queue;

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use lapidary_checking::kept_probes;
-use lapidary_gems::{Clean, PackedFold, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
+use lapidary_gems::{Clean, Gem, PackedFold, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
 
 use super::CatalogueError;
 use super::digest::digest_of;
@@ -91,6 +91,21 @@ impl<'a> Text<'a> {
         match self.clean(recipe) {
             Some(clean) => clean.placed_probes(recipe.probes(clean.text())),
             None => recipe.probes(self.stands),
+        }
+    }
+
+    /// More probes of a long text with many wrong letters; see [`Recipe::probes_of_books`].
+    pub(super) fn probes_of_books<E>(
+        &self,
+        recipe: &Recipe,
+        gems_of_books: impl FnOnce() -> Result<Vec<Gem>, E>,
+    ) -> Result<Vec<Probe>, E> {
+        match self.clean(recipe) {
+            Some(clean) => {
+                let probes = recipe.probes_of_books(clean.text(), gems_of_books)?;
+                Ok(clean.placed_probes(probes))
+            }
+            None => recipe.probes_of_books(self.stands, gems_of_books),
         }
     }
 

@@ -6,60 +6,106 @@
 
 use std::ops::Range;
 
+use hashbrown::HashSet;
+
 use super::constants::{CODES, Constants, SOUNDS, mix};
 use super::grams::{ELIGIBLE, Gram, is_eligible};
 use super::sounds::{Sound, Symbol};
 use super::symbols::symbols;
+use crate::gem::Gem;
 use crate::sample::boundary;
 
 /// The sounds of a gram.
 const COUNT: usize = SOUNDS as usize;
-/// Of a long query, only parts are put right, so that it takes no longer than one of a few pages. With all their gems, these
-/// are enough of a book to be called the same passage.
+/// Of a long query, only parts are looked up, so that it takes no longer than a query of a few pages.
 const PARTS: usize = 2;
 const PART: usize = 16 << 10;
-/// The most grams of a part that are taken. Ordinary text has fewer.
+/// The most grams of a part that are looked up. A denser recipe has as many in the first half of one.
 const MOST: usize = 1 << 15;
-/// The mean number of eligible grams of a window that are taken. The smallest one, which is a gem, is mostly among these.
+/// The mean number of eligible grams of a window that are looked up. The smallest one, which is a gem, is mostly among these.
 const TAKEN: u64 = 2;
+/// Of a query of so many bytes or less, all are looked up.
+pub(super) const WHOLE: usize = 4 << 10;
+/// Of so many parts, more grams of a window are compared with gems of books, in half a second; and so many are found at most.
+const COMPARED_PARTS: usize = 64;
+const COMPARED: u64 = 4;
+const MOST_COMMON: usize = 1 << 17;
 
-/// The parts of a text that are put right.
-fn parts(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let (parts, length) = if text.len() <= PARTS * PART {
-        (1, text.len())
-    } else {
-        (PARTS, PART)
-    };
+/// At most so many parts of a text, at equal distances.
+fn parts(text: &str, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let parts = text.len().div_ceil(PART).clamp(1, most);
     (0..parts).map(move |part| {
-        let start = (text.len() * (2 * part + 1) / (2 * parts)).saturating_sub(length / 2);
-        let start = boundary(text, start);
-        start..boundary(text, start + length)
+        let room = text.len() * part / parts..text.len() * (part + 1) / parts;
+        let start = boundary(text, room.start + room.len().saturating_sub(PART) / 2);
+        start..boundary(text, room.end.min(start + PART))
     })
 }
 
 /// The grams of a text with one sound put right, of which those are taken that may be the smallest of a window.
 pub(super) fn mended(text: &str, window: u64, constants: &Constants) -> Vec<Gram> {
     let mut grams = Vec::new();
-    for part in parts(text) {
-        let mut sounds = Vec::new();
-        symbols(&text[part.clone()], |symbols| {
-            sounds.extend_from_slice(symbols);
+    for part in parts(text, PARTS) {
+        let most = grams.len() + MOST;
+        mend(text, part, limit(window, TAKEN), constants, |gram| {
+            if grams.len() < most {
+                grams.push(gram);
+            }
         });
-        grams.extend(
-            mended_sounds(&sounds, window, constants)
-                .into_iter()
-                .map(|gram| Gram {
-                    first: gram.first + part.start as u64,
-                    last: gram.last + part.start as u64,
-                    ..gram
-                }),
-        );
     }
     grams
 }
 
-/// The same of the sounds of a text.
-pub(super) fn mended_sounds(symbols: &[Symbol], window: u64, constants: &Constants) -> Vec<Gram> {
+/// Those of a whole text that are among these gems, each once. `gem` makes a gem of a gram.
+pub(super) fn mended_among(
+    text: &str,
+    window: u64,
+    constants: &Constants,
+    gem: impl Fn(Gram) -> Gem,
+    mut among: HashSet<Gem>,
+) -> Vec<Gram> {
+    let mut grams = Vec::new();
+    for part in parts(text, COMPARED_PARTS) {
+        mend(text, part, limit(window, COMPARED), constants, |gram| {
+            if grams.len() < MOST_COMMON && among.remove(&gem(gram)) {
+                grams.push(gram);
+            }
+        });
+    }
+    grams
+}
+
+/// So many eligible grams of a window have a smaller rank.
+fn limit(window: u64, taken: u64) -> u64 {
+    (u64::MAX / window).saturating_mul(taken * ELIGIBLE)
+}
+
+fn mend(
+    text: &str,
+    part: Range<usize>,
+    limit: u64,
+    constants: &Constants,
+    mut take: impl FnMut(Gram),
+) {
+    let mut sounds = Vec::new();
+    symbols(&text[part.clone()], |symbols| {
+        sounds.extend_from_slice(symbols);
+    });
+    mend_sounds(&sounds, limit, constants, |gram| {
+        take(Gram {
+            first: gram.first + part.start as u64,
+            last: gram.last + part.start as u64,
+            ..gram
+        });
+    });
+}
+
+/// The grams of these sounds with one put right, whose ranks are smaller than the limit.
+pub(super) fn mend_sounds(
+    symbols: &[Symbol],
+    limit: u64,
+    constants: &Constants,
+    take: impl FnMut(Gram),
+) {
     let mut powers = [1_u64; COUNT];
     for at in 1..COUNT {
         powers[at] = powers[at - 1].wrapping_mul(constants.base);
@@ -67,8 +113,8 @@ pub(super) fn mended_sounds(symbols: &[Symbol], window: u64, constants: &Constan
     let mut mender = Mender {
         constants,
         powers,
-        limit: (u64::MAX / window).saturating_mul(TAKEN * ELIGIBLE),
-        grams: Vec::new(),
+        limit,
+        take,
     };
     for (number, sounds) in (0..).zip(symbols.windows(COUNT + 1)) {
         if let Some(sounds) = Sounds::of(sounds, number, constants) {
@@ -77,7 +123,6 @@ pub(super) fn mended_sounds(symbols: &[Symbol], window: u64, constants: &Constan
             mender.insert(&sounds);
         }
     }
-    mender.grams
 }
 
 /// The sounds of a gram and the next one.
@@ -122,17 +167,16 @@ impl<'a> Sounds<'a> {
     }
 }
 
-/// Collects the grams.
-struct Mender<'a> {
+/// Passes on the grams.
+struct Mender<'a, F> {
     constants: &'a Constants,
     /// The powers of the base.
     powers: [u64; COUNT],
-    /// The ranks of the grams that are taken are smaller.
     limit: u64,
-    grams: Vec<Gram>,
+    take: F,
 }
 
-impl Mender<'_> {
+impl<F: FnMut(Gram)> Mender<'_, F> {
     /// One sound is another.
     fn replace(&mut self, sounds: &Sounds<'_>) {
         for at in 0..COUNT {
@@ -142,7 +186,7 @@ impl Mender<'_> {
                 let change = self.constants.number(code).wrapping_sub(former);
                 let change = change.wrapping_mul(self.powers[COUNT - 1 - at]);
                 if code != sounds.codes[at] {
-                    self.take(sounds, sounds.sums[COUNT].wrapping_add(change), COUNT);
+                    self.pass(sounds, sounds.sums[COUNT].wrapping_add(change), COUNT);
                 }
             }
         }
@@ -153,7 +197,7 @@ impl Mender<'_> {
         for at in 1..COUNT {
             if sounds.codes[at - 1] != sounds.codes[at + 1] {
                 let sum = self.joined(sounds, at, at + 1..COUNT + 1, None);
-                self.take(sounds, sum, COUNT + 1);
+                self.pass(sounds, sum, COUNT + 1);
             }
         }
     }
@@ -163,7 +207,7 @@ impl Mender<'_> {
         for at in 1..COUNT - 1 {
             for code in sounds.between(Some(at - 1), Some(at)) {
                 let sum = self.joined(sounds, at, at..COUNT - 1, Some(code));
-                self.take(sounds, sum, COUNT - 1);
+                self.pass(sounds, sum, COUNT - 1);
             }
         }
     }
@@ -188,11 +232,11 @@ impl Mender<'_> {
         sum.wrapping_mul(power).wrapping_add(of_behind)
     }
 
-    /// Takes the gram of a sum that stands for the first `count` sounds.
-    fn take(&mut self, sounds: &Sounds<'_>, sum: u64, count: usize) {
+    /// Passes on the gram of a sum that stands for the first `count` sounds.
+    fn pass(&mut self, sounds: &Sounds<'_>, sum: u64, count: usize) {
         let rank = mix(sum);
-        if is_eligible(sum) && rank < self.limit && self.grams.len() < MOST {
-            self.grams.push(Gram {
+        if is_eligible(sum) && rank < self.limit {
+            (self.take)(Gram {
                 number: sounds.number,
                 rank,
                 first: sounds.symbols[0].end(),

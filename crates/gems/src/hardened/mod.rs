@@ -39,7 +39,7 @@ use super::rule::Rule;
 use super::secret::Secret;
 use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
-use mended::mended;
+use mended::{WHOLE, mended, mended_among};
 pub use misspelled::{Misspelling, misspelling, with_inner_letters_sorted};
 use respell::respelled;
 use scrambled::unscrambled;
@@ -207,6 +207,29 @@ impl Hardened {
         let grams = guess(undone.text(), self.window(), self.constants());
         self.add_guessed(&mut probes, grams, &undone);
         probes
+    }
+
+    /// See [`Recipe::probes_of_books`](crate::Recipe::probes_of_books).
+    pub(super) fn probes_of_books<E>(
+        &self,
+        text: &str,
+        gems_of_books: impl FnOnce() -> Result<Vec<Gem>, E>,
+    ) -> Result<Vec<Probe>, E> {
+        let undone = undone(text);
+        let is_partly_looked_up = undone.text().len() > WHOLE
+            && misspelling(undone.text()) == Some(Misspelling::WrongLetters);
+        if !is_partly_looked_up {
+            return Ok(Vec::new());
+        }
+        let of_books: HashSet<Gem> = gems_of_books()?.into_iter().collect();
+        let mut probes = Vec::new();
+        if !of_books.is_empty() {
+            let gem = |gram| self.gem_of(gram);
+            let (window, constants) = (self.window(), self.constants());
+            let grams = mended_among(undone.text(), window, constants, gem, of_books);
+            self.add_guessed(&mut probes, grams, &undone);
+        }
+        Ok(probes)
     }
 
     /// Adds the probes that a misspelled query may have had.

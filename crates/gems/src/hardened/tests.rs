@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::constants::{PUBLIC, mix};
 use super::grams::{Gram, Grams, is_eligible};
-use super::mended::mended_sounds;
+use super::mended::mend_sounds;
 use super::misspelled::{Misspelling, misspelling, with_inner_letters_sorted};
 use super::readings::{ReadingKind, Readings, Script, Votes};
 use super::respell::respelled;
@@ -599,7 +599,10 @@ proptest! {
         let mut sounds = Vec::new();
         symbols(&text, |symbols| sounds.extend_from_slice(symbols));
         let codes: Vec<u32> = sounds.iter().map(|symbol| symbol.code()).collect();
-        let found: HashSet<u64> = mended_sounds(&sounds, 1, &PUBLIC).iter().map(|gram| gram.rank).collect();
+        let mut found = HashSet::new();
+        mend_sounds(&sounds, u64::MAX, &PUBLIC, |gram| {
+            found.insert(gram.rank);
+        });
         prop_assert_eq!(found, mended_plainly(&codes));
     }
 
@@ -785,6 +788,12 @@ fn wrong_letters_are_put_right() {
                 of_book.len()
             );
         }
+        let of_book: Vec<Gem> = of_book.iter().map(|placed| placed.gem).collect();
+        let more = |text: &str| hardened.probes_of_books(text, || Ok::<_, ()>(of_book.clone()));
+        let found = more(&with_wrong_letters(&text, 11)).map(count);
+        assert!(found > Ok(of_book.len() / 2), "{name}: {found:?}");
+        let of_right = hardened.probes_of_books(&text, || Err("called"));
+        assert_eq!(of_right, Ok(Vec::new()), "{name}");
     }
 }
 

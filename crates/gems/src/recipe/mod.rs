@@ -269,12 +269,6 @@ impl Recipe {
         }
     }
 
-    /// Whether it is one of the hardened recipes, without a secret.
-    #[must_use]
-    pub fn is_public_hardened(&self) -> bool {
-        matches!(&self.method, Method::Hardened(hardened) if hardened.secret().is_none())
-    }
-
     /// The name without the secret.
     #[must_use]
     pub fn public_name(&self) -> &str {
@@ -491,6 +485,22 @@ impl Recipe {
                 .map(|placed| Probe { placed, kept: true })
                 .collect(),
             Method::Hardened(hardened) => hardened.probes(text),
+        }
+    }
+
+    /// More probes of a long query with many wrong letters, of which [`Self::probes`] puts only parts right: of its gems with one
+    /// wrong letter, those that some books have. `gems_of_books` is called only if the query is such a text.
+    ///
+    /// # Errors
+    /// Those of `gems_of_books`.
+    pub fn probes_of_books<E>(
+        &self,
+        text: &str,
+        gems_of_books: impl FnOnce() -> Result<Vec<Gem>, E>,
+    ) -> Result<Vec<Probe>, E> {
+        match &self.method {
+            Method::Hardened(hardened) => hardened.probes_of_books(text, gems_of_books),
+            Method::Exact { .. } | Method::Signature(_) | Method::Rewriting => Ok(Vec::new()),
         }
     }
 
