@@ -65,7 +65,9 @@ impl SecondLook<'_, '_> {
 
     fn settle(&mut self, number: BookNo, doubts: &[Suspicion]) -> Result<(), StoreError> {
         for _ in 0..TRIES {
-            let before = self.generation(number)?;
+            // Both before and behind what is read: a removal that ends meanwhile leaves the generation as it is, and a change that
+            // begins meanwhile changes nothing before it is an intent.
+            let (was_changed, before) = (self.is_being_changed(number)?, self.generation(number)?);
             // What is wrong with the book itself was reported.
             let faults = std::mem::take(&mut self.0.faults);
             let book = self.0.books(&[number]);
@@ -84,11 +86,8 @@ impl SecondLook<'_, '_> {
                 .map(|doubt| self.judge(number, book.as_ref(), doubt))
                 .collect();
             let judged = judged?;
-            // In this order: a change that began since then changes nothing before it is an intent.
-            // Nobody changes a book while nodes are not believed.
-            let changes = self.0.losses.are_none()
-                && being_changed(self.0.shared, split(number).0)?.contains(&number);
-            if !changes && self.generation(number)? == before {
+            let is_changed = was_changed || self.is_being_changed(number)?;
+            if !is_changed && self.generation(number)? == before {
                 for (sentence, wrong) in judged.into_iter().flatten() {
                     self.0.faults.add(sentence);
                     self.0.wrong.entry(number).or_default().push(wrong);
@@ -102,6 +101,13 @@ impl SecondLook<'_, '_> {
             number.0
         );
         Ok(())
+    }
+
+    /// Nobody changes a book while nodes are not believed.
+    fn is_being_changed(&self, book: BookNo) -> Result<bool, StoreError> {
+        let (shard, _) = split(book);
+        let is_believed = self.0.losses.are_none();
+        Ok(is_believed && being_changed(self.0.shared, shard)?.contains(&book))
     }
 
     fn generation(&self, book: BookNo) -> Result<Option<i64>, StoreError> {
