@@ -63,11 +63,9 @@ impl Term {
     /// The words of a text, without case and accents (so ё is е): what is between characters that are neither letters
     /// nor digits. In scripts written without spaces, such as Chinese and Thai, each character is a word.
     pub fn words(field: Field, text: &str) -> impl Iterator<Item = Self> {
-        let folded = folded(text);
-        let words = folded
-            .split(|c: char| !c.is_alphanumeric())
-            .flat_map(str::split_word_bounds);
-        let words: BTreeSet<String> = words.map(str::to_owned).collect();
+        let mut words = words_of(text);
+        words.sort_unstable();
+        words.dedup();
         words.into_iter().map(move |text| Self { field, text })
     }
 
@@ -134,6 +132,11 @@ impl Term {
     /// The terms of a book.
     #[must_use]
     pub fn of(record: &Record) -> BTreeSet<Self> {
+        Self::each_of(record).into_iter().collect()
+    }
+
+    /// The terms of a book, in no order, some perhaps more than once.
+    pub(crate) fn each_of(record: &Record) -> Vec<Self> {
         let mut terms = Self::of_description(&record.description);
         let (ids, own) = (&record.description.identifiers, record.key.id.as_str());
         let own_form = Self::identifier(own).map(|form| form.text);
@@ -143,10 +146,11 @@ impl Term {
         let words = texts
             .iter()
             .flat_map(|text| Self::words(Field::Beginning, text));
-        for word in words.collect::<BTreeSet<Self>>() {
-            terms.extend(word.all_beginnings());
-        }
-        terms.insert(Self::rights(record.rights));
+        let mut words: Vec<Self> = words.collect();
+        words.sort_unstable();
+        words.dedup();
+        terms.extend(words.iter().flat_map(Self::all_beginnings));
+        terms.push(Self::rights(record.rights));
         let tag = record.description.language.as_deref().unwrap_or_default();
         let broader = tag.split(['-', '_']).next().unwrap_or_default();
         terms.extend([tag, broader].into_iter().filter_map(Self::language));
@@ -160,7 +164,7 @@ impl Term {
     }
 
     /// The words and the identifiers of a description.
-    fn of_description(description: &Description) -> BTreeSet<Self> {
+    fn of_description(description: &Description) -> Vec<Self> {
         let Description {
             title,
             authors,
@@ -197,6 +201,24 @@ impl fmt::Display for Term {
         };
         write!(f, "{what} {:?}", self.text)
     }
+}
+
+/// The words of a text.
+fn words_of(text: &str) -> Vec<String> {
+    if text.is_ascii() {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        return words.map(str::to_ascii_lowercase).collect();
+    }
+    words_of_any_script(text)
+}
+
+fn words_of_any_script(text: &str) -> Vec<String> {
+    let folded = folded(text);
+    let words = folded
+        .split(|c: char| !c.is_alphanumeric())
+        .flat_map(str::split_word_bounds);
+    words.map(str::to_owned).collect()
 }
 
 /// A text without case, accents and invisible characters.
@@ -246,6 +268,8 @@ fn isbn(lower: &str) -> Option<Isbn> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
@@ -280,6 +304,13 @@ mod tests {
         ];
         for (text, expected) in table {
             assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ascii_has_the_same_words_as_any_script(text in "[ -~\n\t]{0,60}") {
+            prop_assert_eq!(words_of(&text), words_of_any_script(&text));
         }
     }
 
@@ -328,10 +359,8 @@ mod tests {
             published: None,
             language: Some("en".to_owned()),
         };
-        let shown: Vec<String> = Term::of_description(&description)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let terms: BTreeSet<Term> = Term::of_description(&description).into_iter().collect();
+        let shown: Vec<String> = terms.iter().map(ToString::to_string).collect();
         let expected = [
             "the word of the title \"emma\"",
             "the word of the authors \"austen\"",

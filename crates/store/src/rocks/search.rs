@@ -43,7 +43,7 @@ pub(super) fn term_keys(
     book: BookNo,
     record: &Record,
 ) -> BTreeSet<schema::TermKey> {
-    Term::of(record)
+    Term::each_of(record)
         .iter()
         .map(|term| schema::term_key(schema::term_prefix(term), library, book))
         .collect()

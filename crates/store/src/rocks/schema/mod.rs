@@ -301,10 +301,7 @@ pub(super) fn term_prefix(term: &Term) -> [u8; TERM_BYTES] {
         Field::Language => b'l',
         Field::State => b's',
     };
-    let hash = blake3::Hasher::new()
-        .update(&[field])
-        .update(term.text().as_bytes())
-        .finalize();
+    let hash = blake3::hash(&[&[field], term.text().as_bytes()].concat());
     let mut prefix = [0; TERM_BYTES];
     prefix.copy_from_slice(&hash.as_bytes()[..TERM_BYTES]);
     prefix
