@@ -67,24 +67,30 @@ fn checks_are_counted_for_whoever_asks_and_survive_a_kill() {
         201,
         "no check, and not refused"
     );
-    for text in [
+    let texts = [
         prose(1, 3_000),
         prose(1, 2_000),
         prose(2, 2_000),
-        "short".to_owned(),
-    ] {
+        "шорт".to_owned(),
+    ];
+    for text in &texts {
         // Nobody hides by it what was blocked.
         shop.check(&json!({ "text": text, "limit": 0 }));
     }
+    let [whole, part, other, short] = texts.each_ref().map(|text| text.chars().count());
     let path = "/v1/libraries/rival/books/1?unless=protected";
     assert_eq!(rival.json("PUT", path, &book).0, 409);
     let expected = [
         json!({ "not_checked": 1, "protected": 3, "unknown": 1 }),
         json!([
-            { "actor": "key:rival", "checks": { "protected": 1 } },
-            { "actor": "key:shop", "checks": { "not_checked": 1, "protected": 2, "unknown": 1 } },
+            { "actor": "key:rival", "checks": { "protected": 1 }, "characters": whole },
+            {
+                "actor": "key:shop",
+                "checks": { "not_checked": 1, "protected": 2, "unknown": 1 },
+                "characters": whole + part + other + short,
+            },
         ]),
-        json!([{ "library": "house", "checks": { "protected": 3 } }]),
+        json!([{ "library": "house", "checks": { "protected": 3 }, "characters": 2 * whole + part }]),
     ];
     assert_eq!(counted(&admin), expected);
     assert_eq!(server.stop(), Some(0));
@@ -136,10 +142,11 @@ fn servers_that_share_a_store_count_together() {
         client.check(&json!({ "text": prose(1, 2_000) }));
     }
     let both = json!({ "forbidden": 2 });
+    let characters = 2 * prose(1, 2_000).chars().count();
     let expected = [
         both.clone(),
-        json!([{ "actor": "key:boss", "checks": both }]),
-        json!([{ "library": "l", "checks": both }]),
+        json!([{ "actor": "key:boss", "checks": both, "characters": characters }]),
+        json!([{ "library": "l", "checks": both, "characters": characters }]),
     ];
     for client in &clients {
         until(client, &expected);
@@ -167,6 +174,9 @@ fn the_page_draws_a_bar_for_each_day() {
     );
     assert_eq!(shown.matches("<rect class=\"whole\"").count(), 30);
     assert!(shown.contains("<td>anonymous</td><td>1</td>"), "{shown}");
+    let characters = prose(1, 2_000).chars().count();
+    let characters = format!("<td>{},{:03}</td>", characters / 1_000, characters % 1_000);
+    assert!(shown.contains(&characters), "{shown}");
     assert!(page("?since=2020-01-01&until=2020-01-05").contains("Nothing was checked"));
     // The week begins with the first server, not with this one.
     assert!(page("?of=week").contains("There are no figures yet."));

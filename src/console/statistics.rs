@@ -72,6 +72,7 @@ async fn page(
 /// The checks of some days, which survive restarts.
 fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
     let days: Vec<&Counts> = checks.days.iter().map(|day| &day.checks).collect();
+    let characters = checks.days.iter().map(|day| day.characters).sum();
     html! {
         section id="checks" {
             h2 { (language.c_checks_by_day()) }
@@ -96,11 +97,12 @@ fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
                 div class="two" {
                     dl class="facts" {
                         @for (label, count) in totals(language, &days) { dt { (label) } dd { (language.number(count)) } }
+                        dt { (language.c_characters()) } dd { (language.number(characters)) }
                     }
                     (bars(&language.c_checks_by_day(), &bars_of(language, checks), |most| language.number(most)))
                 }
-                (counted(language, &language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks))))
-                (counted(language, &language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks))))
+                (counted(language, &language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks, of.characters))))
+                (counted(language, &language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks, of.characters))))
             }
         }
     }
@@ -171,23 +173,25 @@ fn bars_of(language: Language, checks: &CheckStatistics) -> Vec<Bar> {
 fn counted<'a>(
     language: Language,
     head: &str,
-    all: impl Iterator<Item = (&'a String, &'a Counts)>,
+    all: impl Iterator<Item = (&'a String, &'a Counts, u64)>,
 ) -> Markup {
     let mut all: Vec<_> = all.collect();
     if all.is_empty() {
         return html! {};
     }
-    all.sort_by_key(|(_, counts)| Reverse(counts.values().sum::<u64>()));
+    all.sort_by_key(|(_, counts, _)| Reverse(counts.values().sum::<u64>()));
     let heads = [head.to_owned(), language.c_checks()];
     let heads: Vec<String> = heads
         .into_iter()
         .chain(groups(language).map(|(name, _)| name))
+        .chain([language.c_characters()])
         .collect();
     let rows = html! {
-        @for (name, counts) in all {
+        @for (name, counts, characters) in all {
             tr {
                 td { (clean(name)) }
                 @for (_, count) in totals(language, &[counts]) { td { (language.number(count)) } }
+                td { (language.number(characters)) }
             }
         }
     };

@@ -141,7 +141,8 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             "not_checked"
         };
         METRICS.checked(verdict, report.gems, report.total, begun.elapsed());
-        self.0.check_counts.note(&options.by, verdict, &report);
+        let counted = &self.0.check_counts;
+        counted.note(&options.by, verdict, &report, asked.characters);
         Ok((report, asked))
     }
 
@@ -278,6 +279,8 @@ pub(super) struct Asked {
     pub(super) digests: Vec<String>,
     /// The length of the text in bytes.
     pub(super) bytes: Option<u64>,
+    /// The length of the text in characters; 0 without a text.
+    pub(super) characters: u64,
 }
 
 impl Asked {
@@ -321,6 +324,7 @@ impl Asked {
             aside,
             digests: text.digests(),
             bytes: Some(stands.len() as u64),
+            characters: stands.chars().count() as u64,
         }
     }
 
@@ -348,6 +352,7 @@ impl Asked {
             aside: Vec::new(),
             digests: Vec::new(),
             bytes: None,
+            characters: 0,
         })
     }
 }

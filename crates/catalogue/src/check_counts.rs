@@ -1,10 +1,10 @@
-//! How many checks a day had which verdict, for whom, and because of which library.
+//! How many checks a day had which verdict, for whom, because of which library, and how long the texts were.
 //!
 //! Each process counts in memory, and writes what it counted every few seconds to [`Table::CheckCounts`]. A crash forgets
 //! these seconds. The key of a row is a day and the id of the process, so that no two processes write the same row.
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
+use std::ops::{AddAssign, Deref};
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
@@ -38,7 +38,45 @@ struct CountedAs {
     verdict: String,
 }
 
-type Counts = BTreeMap<CountedAs, u64>;
+/// So many checks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenAmount")]
+struct Amount {
+    checks: u64,
+    /// The length of their texts.
+    characters: u64,
+}
+
+/// An amount in a row. At first, only checks were counted.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenAmount {
+    Checks(u64),
+    Amount { checks: u64, characters: u64 },
+}
+
+impl From<WrittenAmount> for Amount {
+    fn from(written: WrittenAmount) -> Self {
+        match written {
+            WrittenAmount::Checks(checks) => Self {
+                checks,
+                characters: 0,
+            },
+            WrittenAmount::Amount { checks, characters } => Self { checks, characters },
+        }
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, more: Self) {
+        self.checks += more.checks;
+        self.characters += more.characters;
+    }
+}
+
+type Counts = BTreeMap<CountedAs, Amount>;
+/// A row: what one process counted on one day.
+type CountedRow = Vec<(CountedAs, Amount)>;
 
 #[derive(Debug, Default)]
 struct CountedDay {
@@ -67,8 +105,9 @@ impl Default for CheckCounts {
 }
 
 impl CheckCounts {
-    /// Counts a check, or a book that the gate refused. `verdict`: that of the report, or `not_checked`.
-    pub(super) fn note(&self, actor: &Actor, verdict: &str, report: &Report) {
+    /// Counts a check, or a book that the gate refused. `verdict`: that of the report, or `not_checked`; `characters`: the length of
+    /// the text.
+    pub(super) fn note(&self, actor: &Actor, verdict: &str, report: &Report, characters: u64) {
         let library = report
             .decided_by
             .as_ref()
@@ -84,7 +123,10 @@ impl CheckCounts {
             OTHERS.clone_into(&mut kind.actor);
             kind.library = None;
         }
-        *day.counts.entry(kind).or_default() += 1;
+        *day.counts.entry(kind).or_default() += Amount {
+            checks: 1,
+            characters,
+        };
         day.has_more = true;
     }
 
@@ -97,7 +139,7 @@ impl CheckCounts {
     }
 
     /// The rows with what was counted since they were written.
-    fn unwritten(&self) -> Vec<(Date, Vec<(CountedAs, u64)>)> {
+    fn unwritten(&self) -> Vec<(Date, CountedRow)> {
         let days = self.days();
         let unwritten = days.iter().filter(|(_, day)| day.has_more);
         unwritten
@@ -106,12 +148,14 @@ impl CheckCounts {
     }
 
     /// Remembers what was written, and forgets the days that are over.
-    fn wrote(&self, rows: &[(Date, Vec<(CountedAs, u64)>)]) {
+    fn wrote(&self, rows: &[(Date, CountedRow)]) {
         let mut days = self.days();
         for (day, written) in rows {
             if let Some(of) = days.get_mut(day) {
-                of.has_more =
-                    of.counts.values().sum::<u64>() > written.iter().map(|(_, n)| n).sum();
+                of.has_more = of
+                    .counts
+                    .iter()
+                    .ne(written.iter().map(|(kind, of)| (kind, of)));
             }
         }
         days.retain(|day, of| of.has_more || *day == today());
@@ -202,12 +246,12 @@ impl<C: Deref<Target = Catalogue>> CheckHistory<C> {
 }
 
 /// The day of a row and what it counts, unless it is after the last day.
-fn read((key, value): &Row, until: Date) -> Option<(Date, Vec<(CountedAs, u64)>)> {
+fn read((key, value): &Row, until: Date) -> Option<(Date, CountedRow)> {
     let day = std::str::from_utf8(key.get(..10)?).ok()?.parse().ok()?;
     (day <= until).then(|| (day, serde_json::from_slice(value).unwrap_or_default()))
 }
 
-type ByVerdict = BTreeMap<String, u64>;
+type ByVerdict = BTreeMap<String, Amount>;
 
 #[derive(Default)]
 struct CheckTotals {
@@ -217,8 +261,8 @@ struct CheckTotals {
 }
 
 impl CheckTotals {
-    fn add(&mut self, day: Date, counts: impl IntoIterator<Item = (CountedAs, u64)>) {
-        for (kind, checks) in counts {
+    fn add(&mut self, day: Date, counts: impl IntoIterator<Item = (CountedAs, Amount)>) {
+        for (kind, amount) in counts {
             let CountedAs {
                 actor,
                 library,
@@ -228,7 +272,7 @@ impl CheckTotals {
             let of_actor = self.actors.entry(actor).or_default();
             let of_library = library.map(|library| self.libraries.entry(library).or_default());
             for sums in [of_day, of_actor].into_iter().chain(of_library) {
-                *sums.entry(verdict.clone()).or_default() += checks;
+                *sums.entry(verdict.clone()).or_default() += amount;
             }
         }
     }
@@ -241,16 +285,37 @@ impl CheckTotals {
             since,
             until,
             days: days
-                .map(|(day, checks)| DayChecks { day, checks })
+                .map(|(day, amounts)| DayChecks {
+                    day,
+                    characters: characters(&amounts),
+                    checks: checks(amounts),
+                })
                 .collect(),
             actors: actors
-                .map(|(actor, checks)| ActorChecks { actor, checks })
+                .map(|(actor, amounts)| ActorChecks {
+                    actor,
+                    characters: characters(&amounts),
+                    checks: checks(amounts),
+                })
                 .collect(),
             libraries: libraries
-                .map(|(library, checks)| LibraryChecks { library, checks })
+                .map(|(library, amounts)| LibraryChecks {
+                    library,
+                    characters: characters(&amounts),
+                    checks: checks(amounts),
+                })
                 .collect(),
         }
     }
+}
+
+fn characters(amounts: &ByVerdict) -> u64 {
+    amounts.values().map(|of| of.characters).sum()
+}
+
+fn checks(amounts: ByVerdict) -> BTreeMap<String, u64> {
+    let amounts = amounts.into_iter();
+    amounts.map(|(verdict, of)| (verdict, of.checks)).collect()
 }
 
 #[cfg(test)]
@@ -268,14 +333,14 @@ mod tests {
             .expect("a report");
         let counted = CheckCounts::default();
         for number in 0..MOST + 3 {
-            counted.note(&Actor::Key(number.to_string()), "unknown", &report);
+            counted.note(&Actor::Key(number.to_string()), "unknown", &report, 1);
         }
         let days = counted.days();
         let counts = days.values().flat_map(|day| &day.counts);
         let (mut all, mut others) = (0, 0);
-        for (kind, checks) in counts {
-            all += checks;
-            others += checks * u64::from(kind.actor == OTHERS);
+        for (kind, amount) in counts {
+            all += amount.checks;
+            others += amount.checks * u64::from(kind.actor == OTHERS);
         }
         assert_eq!(all, MOST as u64 + 3);
         // Unless midnight was among them.
@@ -283,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_deleted() {
+    fn what_is_too_old_is_deleted_and_rows_without_characters_count() {
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
         let of_days = [-DAYS - 1, -DAYS + 1].map(|days| today().saturating_add(days.days()));
@@ -306,9 +371,14 @@ mod tests {
         history.write().expect("a store");
         let told = history.between(Some(of_days[0]), None).expect("a store");
         assert_eq!(told.days.len(), 2, "{told:?}");
+        assert_eq!(told.days[1].characters, 5);
         assert_eq!(
-            (told.days[0].day, told.days[0].checks["free"]),
-            (of_days[1], 7)
+            (
+                told.days[0].day,
+                told.days[0].checks["free"],
+                told.days[0].characters
+            ),
+            (of_days[1], 7, 0)
         );
         let kept = catalogue.page_of(Table::CheckCounts, b"", None, 9);
         assert_eq!(kept.expect("a store").len(), 2);

@@ -360,8 +360,9 @@ impl<'a> Admission<'a> {
             refused();
             METRICS.changed("refused", 1);
             let report = gated.report(&checking)?;
+            let (by, verdict) = (editor.in_line(), verdict.rights.as_str());
             let counted = &editor.check_counts;
-            counted.note(&editor.in_line(), verdict.rights.as_str(), &report);
+            counted.note(&by, verdict, &report, gated.asked.characters);
             return Err(CatalogueError::Matches(Box::new(report)));
         }
         if let Some(all) = verdict.coverage

@@ -140,6 +140,8 @@ pub struct DayChecks {
     pub day: Date,
     /// Number of checks, by verdict.
     pub checks: BTreeMap<String, u64>,
+    /// Number of characters of the checked texts. Gems that were sent count none.
+    pub characters: u64,
 }
 
 /// The checks of a key, or of those without one.
@@ -149,6 +151,8 @@ pub struct ActorChecks {
     pub actor: String,
     /// Number of checks, by verdict.
     pub checks: BTreeMap<String, u64>,
+    /// Number of characters of the checked texts. Gems that were sent count none.
+    pub characters: u64,
 }
 
 /// The checks that a library decided.
@@ -158,4 +162,6 @@ pub struct LibraryChecks {
     pub library: String,
     /// Number of checks, by verdict.
     pub checks: BTreeMap<String, u64>,
+    /// Number of characters of the checked texts. Gems that were sent count none.
+    pub characters: u64,
 }

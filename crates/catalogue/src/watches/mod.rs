@@ -407,6 +407,7 @@ impl StoredWatch {
             aside: Vec::new(),
             digests: self.digests.clone(),
             bytes: self.bytes,
+            characters: 0,
         }
     }
 }

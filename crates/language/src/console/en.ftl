@@ -513,6 +513,7 @@ c_concern_expiring_certificate = The certificate has to be renewed
 c_concern_unreachable_provider = People cannot sign in with the identity provider
 c_of_this_server = These are the figures of the server that shows this page, since its start. Each server has its own; Prometheus adds them up.
 c_checks_by_day = Checks by day
+c_characters = Characters checked
 c_first_day = First day
 c_last_day = Last day
 c_this_month = This month

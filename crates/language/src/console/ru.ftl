@@ -488,6 +488,7 @@ c_concern_expiring_certificate = Пора обновить сертификат
 c_concern_unreachable_provider = Войти через поставщика удостоверений нельзя
 c_of_this_server = Это показатели того сервера, который показывает эту страницу, с его запуска. У каждого сервера они свои; складывает их Prometheus.
 c_checks_by_day = Проверки по дням
+c_characters = Проверено знаков
 c_first_day = Первый день
 c_last_day = Последний день
 c_this_month = Этот месяц
