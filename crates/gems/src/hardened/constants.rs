@@ -70,6 +70,7 @@ impl Constants {
         Self::new(next() | 1, next(), [(); CODES].map(|()| next()))
     }
 
+    #[inline]
     pub(super) fn number(&self, code: u32) -> u64 {
         let sound = self.numbers.get(code as usize).copied();
         sound.unwrap_or_else(|| mix(u64::from(code) ^ self.gamma))
@@ -89,6 +90,7 @@ impl Constants {
 }
 
 /// A bijection of 64 bits: the finalizer of `SplitMix64` (Steele, Lea, Flood 2014; constants of Stafford's variant 13).
+#[inline]
 pub(super) const fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

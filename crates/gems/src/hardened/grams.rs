@@ -199,6 +199,7 @@ impl EligibleGrams<'_> {
     }
 }
 
+#[inline]
 pub(super) fn is_eligible(sum: u64) -> bool {
     sum < u64::MAX / ELIGIBLE
 }

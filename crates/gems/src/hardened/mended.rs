@@ -15,6 +15,8 @@ use super::symbols::symbols;
 use crate::gem::Gem;
 use crate::sample::boundary;
 
+/// The code of no sound.
+const NONE: u32 = 0;
 /// The sounds of a gram.
 const COUNT: usize = SOUNDS as usize;
 /// Of a long query, only parts are looked up, so that it takes no longer than a query of a few pages.
@@ -26,7 +28,7 @@ const MOST: usize = 1 << 15;
 const TAKEN: u64 = 2;
 /// Of a query of so many bytes or less, all are looked up.
 pub(super) const WHOLE: usize = 4 << 10;
-/// Of so many parts, more grams of a window are compared with gems of books, in half a second; and so many are found at most.
+/// Of so many parts, more grams of a window are compared with gems of books, in less than a second; and so many are found at most.
 const COMPARED_PARTS: usize = 64;
 const COMPARED: u64 = 4;
 const MOST_COMMON: usize = 1 << 17;
@@ -106,16 +108,7 @@ pub(super) fn mend_sounds(
     constants: &Constants,
     take: impl FnMut(Gram),
 ) {
-    let mut powers = [1_u64; COUNT];
-    for at in 1..COUNT {
-        powers[at] = powers[at - 1].wrapping_mul(constants.base);
-    }
-    let mut mender = Mender {
-        constants,
-        powers,
-        limit,
-        take,
-    };
+    let mut mender = Mender::new(constants, limit, take);
     for (number, sounds) in (0..).zip(symbols.windows(COUNT + 1)) {
         if let Some(sounds) = Sounds::of(sounds, number, constants) {
             mender.replace(&sounds);
@@ -158,37 +151,48 @@ impl<'a> Sounds<'a> {
             sums,
         })
     }
-
-    /// The sounds that may stand between these two: equal sounds in a row are one.
-    fn between(&self, before: Option<usize>, behind: Option<usize>) -> impl Iterator<Item = u32> {
-        let [before, behind] = [before, behind].map(|at| at.map(|at| self.codes[at]));
-        (Sound::P as u32..Sound::H as u32)
-            .filter(move |code| before != Some(*code) && behind != Some(*code))
-    }
 }
 
 /// Passes on the grams.
-struct Mender<'a, F> {
-    constants: &'a Constants,
+struct Mender<F> {
     /// The powers of the base.
     powers: [u64; COUNT],
+    /// What each sound adds to a sum in which so many sounds are behind it.
+    added: [[u64; CODES]; COUNT],
     limit: u64,
     take: F,
 }
 
-impl<F: FnMut(Gram)> Mender<'_, F> {
+impl<F: FnMut(Gram)> Mender<F> {
+    fn new(constants: &Constants, limit: u64, take: F) -> Self {
+        let mut powers = [1_u64; COUNT];
+        for at in 1..COUNT {
+            powers[at] = powers[at - 1].wrapping_mul(constants.base);
+        }
+        let mut added = [[0; CODES]; COUNT];
+        for (added, power) in added.iter_mut().zip(powers) {
+            for (added, code) in added.iter_mut().zip(0..) {
+                *added = constants.number(code).wrapping_mul(power);
+            }
+        }
+        Self {
+            powers,
+            added,
+            limit,
+            take,
+        }
+    }
+
     /// One sound is another.
     fn replace(&mut self, sounds: &Sounds<'_>) {
+        let codes = &sounds.codes;
         for at in 0..COUNT {
-            let behind = Some(at + 1).filter(|behind| *behind < COUNT);
-            let former = self.constants.number(sounds.codes[at]);
-            for code in sounds.between(at.checked_sub(1), behind) {
-                let change = self.constants.number(code).wrapping_sub(former);
-                let change = change.wrapping_mul(self.powers[COUNT - 1 - at]);
-                if code != sounds.codes[at] {
-                    self.pass(sounds, sounds.sums[COUNT].wrapping_add(change), COUNT);
-                }
-            }
+            let behind = COUNT - 1 - at;
+            let former = self.added[behind][codes[at] as usize];
+            let others = sounds.sums[COUNT].wrapping_sub(former);
+            let before = at.checked_sub(1).map_or(NONE, |before| codes[before]);
+            let next = if behind == 0 { NONE } else { codes[at + 1] };
+            self.pass_with_each(sounds, others, behind, [before, codes[at], next], COUNT);
         }
     }
 
@@ -196,7 +200,7 @@ impl<F: FnMut(Gram)> Mender<'_, F> {
     fn leave_out(&mut self, sounds: &Sounds<'_>) {
         for at in 1..COUNT {
             if sounds.codes[at - 1] != sounds.codes[at + 1] {
-                let sum = self.joined(sounds, at, at + 1..COUNT + 1, None);
+                let sum = self.joined(sounds, sounds.sums[at], at + 1..COUNT + 1);
                 self.pass(sounds, sum, COUNT + 1);
             }
         }
@@ -204,38 +208,49 @@ impl<F: FnMut(Gram)> Mender<'_, F> {
 
     /// One sound is missing.
     fn insert(&mut self, sounds: &Sounds<'_>) {
+        let codes = &sounds.codes;
         for at in 1..COUNT - 1 {
-            for code in sounds.between(Some(at - 1), Some(at)) {
-                let sum = self.joined(sounds, at, at..COUNT - 1, Some(code));
-                self.pass(sounds, sum, COUNT - 1);
+            // With room for one sound.
+            let before = sounds.sums[at].wrapping_mul(self.powers[1]);
+            let others = self.joined(sounds, before, at..COUNT - 1);
+            let (behind, between) = (COUNT - 1 - at, [codes[at - 1], codes[at], NONE]);
+            self.pass_with_each(sounds, others, behind, between, COUNT - 1);
+        }
+    }
+
+    /// The sum of what is before some sounds, and of these.
+    fn joined(&self, sounds: &Sounds<'_>, before: u64, range: Range<usize>) -> u64 {
+        let power = self.powers[range.len()];
+        let of_start = sounds.sums[range.start].wrapping_mul(power);
+        let of_range = sounds.sums[range.end].wrapping_sub(of_start);
+        before.wrapping_mul(power).wrapping_add(of_range)
+    }
+
+    /// Passes on the grams that have one more sound than these. Equal sounds in a row are one.
+    fn pass_with_each(
+        &mut self,
+        sounds: &Sounds<'_>,
+        others: u64,
+        behind: usize,
+        except: [u32; 3],
+        count: usize,
+    ) {
+        for code in Sound::P as u32..Sound::H as u32 {
+            let sum = others.wrapping_add(self.added[behind][code as usize]);
+            // Few are eligible, so this is asked first.
+            if is_eligible(sum) && !except.contains(&code) {
+                self.pass(sounds, sum, count);
             }
         }
     }
 
-    /// The sum of the first `before` sounds, perhaps another one, and those in a range.
-    fn joined(
-        &self,
-        sounds: &Sounds<'_>,
-        before: usize,
-        behind: Range<usize>,
-        between: Option<u32>,
-    ) -> u64 {
-        let power = self.powers[behind.len()];
-        let of_behind =
-            sounds.sums[behind.end].wrapping_sub(sounds.sums[behind.start].wrapping_mul(power));
-        let mut sum = sounds.sums[before];
-        if let Some(code) = between {
-            sum = sum
-                .wrapping_mul(self.constants.base)
-                .wrapping_add(self.constants.number(code));
-        }
-        sum.wrapping_mul(power).wrapping_add(of_behind)
-    }
-
     /// Passes on the gram of a sum that stands for the first `count` sounds.
     fn pass(&mut self, sounds: &Sounds<'_>, sum: u64, count: usize) {
+        if !is_eligible(sum) {
+            return;
+        }
         let rank = mix(sum);
-        if is_eligible(sum) && rank < self.limit {
+        if rank < self.limit {
             (self.take)(Gram {
                 number: sounds.number,
                 rank,
