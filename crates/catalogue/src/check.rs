@@ -15,7 +15,7 @@ use super::add::StoredBook;
 use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
 use super::disguise::signs;
-use super::expansion::expand_by;
+use super::expansion::probes_to_compare;
 use super::gem_list::distinct;
 use super::libraries::{Deciding, holds_books};
 use super::recipes::{Chosen, reaching_all};
@@ -31,9 +31,8 @@ use lapidary_store::{BookKey, BookNo, Record, Rights, Snapshot, StoreError};
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
     let originals = (a.original(), b.original());
-    let (mut probes, b) = (a.probes(recipe), b.gems(recipe));
-    expand_by(a, recipe, &mut probes, &b);
-    let a = probes;
+    let b = b.gems(recipe);
+    let a = probes_to_compare(a, recipe, &b);
     let alignment = align(&of_both(&a, &b), &b, recipe, |_| Some(1.0));
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
@@ -141,8 +140,9 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             "not_checked"
         };
         METRICS.checked(verdict, report.gems, report.total, begun.elapsed());
+        let characters = text.map_or(0, |text| text.chars().count());
         let counted = &self.0.check_counts;
-        counted.note(&options.by, verdict, &report, asked.characters);
+        counted.note(&options.by, verdict, &report, characters);
         Ok((report, asked))
     }
 
@@ -279,8 +279,6 @@ pub(super) struct Asked {
     pub(super) digests: Vec<String>,
     /// The length of the text in bytes.
     pub(super) bytes: Option<u64>,
-    /// The length of the text in characters; 0 without a text.
-    pub(super) characters: u64,
 }
 
 impl Asked {
@@ -324,7 +322,6 @@ impl Asked {
             aside,
             digests: text.digests(),
             bytes: Some(stands.len() as u64),
-            characters: stands.chars().count() as u64,
         }
     }
 
@@ -352,7 +349,6 @@ impl Asked {
             aside: Vec::new(),
             digests: Vec::new(),
             bytes: None,
-            characters: 0,
         })
     }
 }

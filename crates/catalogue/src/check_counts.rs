@@ -107,7 +107,7 @@ impl Default for CheckCounts {
 impl CheckCounts {
     /// Counts a check, or a book that the gate refused. `verdict`: that of the report, or `not_checked`; `characters`: the length of
     /// the text.
-    pub(super) fn note(&self, actor: &Actor, verdict: &str, report: &Report, characters: u64) {
+    pub(super) fn note(&self, actor: &Actor, verdict: &str, report: &Report, characters: usize) {
         let library = report
             .decided_by
             .as_ref()
@@ -125,7 +125,7 @@ impl CheckCounts {
         }
         *day.counts.entry(kind).or_default() += Amount {
             checks: 1,
-            characters,
+            characters: characters as u64,
         };
         day.has_more = true;
     }

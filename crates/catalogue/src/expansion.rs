@@ -46,13 +46,13 @@ impl Asked {
     }
 }
 
-/// Adds what a text has that is compared with it, if a check would find that by these probes.
-pub(super) fn expand_by(
+/// What a text is compared with another one by: as a check looks it up that finds the other one.
+pub(super) fn probes_to_compare(
     text: &Text<'_>,
     recipe: &Recipe,
-    probes: &mut Vec<Probe>,
     other: &[PlacedGem],
-) {
+) -> Vec<Probe> {
+    let mut probes = text.probes(recipe);
     let gems_of_other = || {
         let looked_up: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
         let gems = other.iter().map(|placed| placed.gem);
@@ -61,7 +61,8 @@ pub(super) fn expand_by(
         Ok::<Vec<Gem>, Infallible>(gems.take(read).collect())
     };
     let Ok(more) = text.probes_of_books(recipe, gems_of_other);
-    add(probes, more);
+    add(&mut probes, more);
+    probes
 }
 
 /// The gems of the books that have most of these gems.

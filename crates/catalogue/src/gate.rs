@@ -142,6 +142,8 @@ pub(super) struct Gated {
     asked: Asked,
     /// The recipe of the gems, if there is no text.
     of_gems: Option<RecipeName>,
+    /// The length of the text, if there is one.
+    characters: usize,
     disguise: Option<Disguise>,
 }
 
@@ -162,6 +164,7 @@ impl Gated {
             gate,
             asked,
             of_gems: None,
+            characters: text.original().chars().count(),
             disguise: signs(text.original(), hidden),
         })
     }
@@ -180,6 +183,7 @@ impl Gated {
             gate,
             asked: Asked::of_gems(gems, None, vec![recipe])?,
             of_gems,
+            characters: 0,
             disguise: None,
         })
     }
@@ -362,7 +366,7 @@ impl<'a> Admission<'a> {
             let report = gated.report(&checking)?;
             let (by, verdict) = (editor.in_line(), verdict.rights.as_str());
             let counted = &editor.check_counts;
-            counted.note(&by, verdict, &report, gated.asked.characters);
+            counted.note(&by, verdict, &report, gated.characters);
             return Err(CatalogueError::Matches(Box::new(report)));
         }
         if let Some(all) = verdict.coverage

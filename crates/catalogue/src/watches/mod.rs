@@ -407,7 +407,6 @@ impl StoredWatch {
             aside: Vec::new(),
             digests: self.digests.clone(),
             bytes: self.bytes,
-            characters: 0,
         }
     }
 }
