@@ -469,7 +469,6 @@ impl Administration for RocksStore {
         let mut options = CompactOptions::default();
         // Otherwise nothing else is compacted meanwhile, and writes are slowed down.
         options.set_exclusive_manual_compaction(false);
-        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         for (family, done) in Family::ALL.into_iter().zip(1..) {
             watch(done, steps)?;
             // A removed text is then in no file any more.
@@ -477,6 +476,12 @@ impl Administration for RocksStore {
             if has_texts {
                 self.collect_texts(family, "1.0")?;
             }
+            // The last level is as small as it can be, but what refers to blobs is read to drop those of removed books.
+            options.set_bottommost_level_compaction(if has_texts || family == Family::Folds {
+                BottommostLevelCompaction::ForceOptimized
+            } else {
+                BottommostLevelCompaction::Skip
+            });
             let (handle, all) = (self.family(family), None::<&[u8]>);
             self.db.compact_range_cf_opt(handle, all, all, &options);
             if has_texts {

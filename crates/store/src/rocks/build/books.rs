@@ -4,14 +4,15 @@ use std::cmp::Ordering;
 
 use lapidary_gems::PackedFold;
 
-use super::tables::{KeyTables, Tables, Workplace};
+use super::keys::KeyTables;
+use super::tables::{Tables, Workplace};
 use crate::rocks::change::digest_keys;
 use crate::rocks::owners::LibraryNo;
 use crate::rocks::schema::{self, DigestKey, Family, TermKey};
 use crate::rocks::search::term_keys;
 use crate::{BookNo, Record, StoreError};
 
-/// Number of digests, and of terms, that are sorted together: up to 80 MiB each.
+/// Number of digests, and of terms, that are sorted in memory: up to 80 MiB each.
 const SORTED: usize = 1 << 22;
 
 /// The tables of everything of a book but its gems.
@@ -20,8 +21,8 @@ pub(super) struct BookTables<'a> {
     ids: Tables<'a>,
     folds: Tables<'a>,
     texts: Tables<'a>,
-    digests: KeyTables<'a, DigestKey>,
-    terms: KeyTables<'a, TermKey>,
+    digests: KeyTables<'a, { size_of::<DigestKey>() }>,
+    terms: KeyTables<'a, { size_of::<TermKey>() }>,
     /// The key of the last book's id.
     last_id: Vec<u8>,
 }
@@ -34,8 +35,8 @@ impl<'a> BookTables<'a> {
             ids: tables(Family::Ids),
             folds: tables(Family::Folds),
             texts: tables(Family::Texts),
-            digests: KeyTables::new(tables(Family::Digests), SORTED),
-            terms: KeyTables::new(tables(Family::Terms), SORTED),
+            digests: KeyTables::new(workplace, Family::Digests, SORTED),
+            terms: KeyTables::new(workplace, Family::Terms, SORTED),
             last_id: Vec::new(),
         }
     }

@@ -2,11 +2,12 @@
 //!
 //! Books arrive in key order and are numbered in that order, so records, ids and gem lists are already sorted.
 //! Postings are sorted in runs that fit into memory; the runs go to disk and are merged bucket by bucket. The keys of
-//! digests and terms are sorted in such runs, too, which the store takes as they are.
+//! digests and terms are, too.
 
 mod books;
 mod bucket;
 mod gems;
+mod keys;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -173,17 +174,16 @@ impl<'a> BuiltTables<'a> {
             self.workplace.store,
             self.workplace.store.family(Family::Meta),
         );
-        let [mut buckets, mut lists] =
-            [Family::Postings, Family::Lists].map(|family| Tables::new(self.workplace, family, 0));
-        let mut main = 0;
-        for gems in self.gems {
+        for gems in &self.gems {
             let sizes = MetaKey::Sizes(gems.recipe.number).bytes();
             self.batch.put_cf(meta, sizes, schema::json(&gems.sizes));
-            main += gems.merge(&mut buckets, &mut lists, &self.owners)?;
         }
-        buckets.ingest()?;
-        lists.ingest()?;
-        self.books.ingest()?;
+        let (main, books) = rayon::join(
+            || merge(self.workplace, self.gems, &self.owners),
+            || self.books.ingest(),
+        );
+        let main = main?;
+        books?;
         let (next, postings) = (
             schema::book_key(self.next),
             Postings { main, delta: 0 }.write(),
@@ -202,4 +202,21 @@ impl<'a> BuiltTables<'a> {
             vec![Action::Built { books }],
         )
     }
+}
+
+/// Merges the postings of all recipes into the main index and returns their number.
+fn merge(
+    workplace: &Workplace<'_>,
+    gems: Vec<GemTables<'_>>,
+    owners: &Owners,
+) -> Result<u64, StoreError> {
+    let [mut buckets, mut lists] =
+        [Family::Postings, Family::Lists].map(|family| Tables::new(workplace, family, 0));
+    let mut postings = 0;
+    for gems in gems {
+        postings += gems.merge(&mut buckets, &mut lists, owners)?;
+    }
+    buckets.ingest()?;
+    lists.ingest()?;
+    Ok(postings)
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use rayon::slice::ParallelSliceMut;
 use rocksdb::{Cache, IngestExternalFileOptions, Options, SstFileWriter};
 
 use crate::StoreError;
@@ -199,86 +198,4 @@ fn open<'o>(options: &'o Options, file: &Path) -> Result<SstFileWriter<'o>, rock
 
 fn finish(table: &mut Option<SstFileWriter<'_>>) -> Result<(), rocksdb::Error> {
     table.take().map_or(Ok(()), |mut writer| writer.finish())
-}
-
-/// Tables of keys that arrive in no order. They have no values.
-pub(super) struct KeyTables<'a, K> {
-    tables: Tables<'a>,
-    keys: Vec<K>,
-    /// Number of keys that are sorted together.
-    most: usize,
-}
-
-impl<'a, K: AsRef<[u8]> + Ord + Send> KeyTables<'a, K> {
-    pub(super) fn new(tables: Tables<'a>, most: usize) -> Self {
-        Self {
-            tables,
-            keys: Vec::new(),
-            most,
-        }
-    }
-
-    pub(super) fn put(&mut self, keys: impl IntoIterator<Item = K>) -> Result<(), StoreError> {
-        for key in keys {
-            if self.keys.len() == self.most {
-                self.write()?;
-            }
-            self.keys.push(key);
-        }
-        Ok(())
-    }
-
-    /// Writes the keys in memory to tables of their own. The store takes tables whose keys overlap, too.
-    fn write(&mut self) -> Result<(), StoreError> {
-        self.keys.par_sort_unstable();
-        self.keys.dedup();
-        for key in self.keys.drain(..) {
-            self.tables.put(key.as_ref(), &[])?;
-        }
-        self.tables.finish()
-    }
-
-    /// Makes the tables part of the store.
-    pub(super) fn ingest(mut self) -> Result<(), StoreError> {
-        self.write()?;
-        self.tables.ingest()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rocksdb::IteratorMode;
-
-    use super::*;
-
-    fn stored(keys: &[[u8; 16]]) -> Vec<Vec<u8>> {
-        let dir = tempfile::tempdir().unwrap();
-        let store = RocksStore::open_or_create(&dir.path().join("store")).unwrap();
-        let workplace = Workplace {
-            store: &store,
-            place: dir.path(),
-        };
-        let mut tables = KeyTables::new(Tables::new(&workplace, Family::Terms, 0), 10);
-        for some in keys.chunks(7) {
-            tables.put(some.iter().copied()).unwrap();
-        }
-        tables.ingest().unwrap();
-        let entries = { &store.db }.iterator_cf(store.family(Family::Terms), IteratorMode::Start);
-        entries.map(|entry| entry.unwrap().0.into()).collect()
-    }
-
-    /// Each table has keys from the whole range, and some keys are in two tables.
-    #[test]
-    fn keys_in_no_order_are_stored_in_order() {
-        let keys: Vec<[u8; 16]> = (0..100_u32)
-            .map(|i| u128::from(i * 37 % 90).to_be_bytes())
-            .collect();
-        let expected: Vec<Vec<u8>> = (0..90_u128).map(|key| key.to_be_bytes().to_vec()).collect();
-        assert_eq!(stored(&keys), expected);
-    }
-
-    #[test]
-    fn no_keys_are_no_table() {
-        assert_eq!(stored(&[]), Vec::<Vec<u8>>::new());
-    }
 }
