@@ -28,6 +28,10 @@ const LONG: usize = 5;
 /// The fewest letters of words on average, in tenths. Words with blanks inside are shorter.
 const LETTERS: usize = 35;
 
+/// The least share of frequent words of a language, in percent of the words with as many letters. Texts in 61 languages that are
+/// in no list have up to 2.7 of the one that they look most like, and books in these with wrong letters 3.4 or more.
+const OF_LANGUAGE: usize = 3;
+
 /// Combining marks.
 const MARKS: RangeInclusive<char> = '\u{300}'..='\u{36f}';
 
@@ -110,6 +114,9 @@ fn are_misspelled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
             *wrong.entry(word).or_default() += 1;
         }
     }
+    if !are_of_language(right, words) {
+        return false;
+    }
     let once = wrong.values().filter(|count| **count == 1).count() as u32;
     let all = wrong.values().sum();
     is_more(once, right, ONCE) || is_more(all, right, ALL)
@@ -121,15 +128,24 @@ fn are_scrambled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
         .iter()
         .map(|word| with_inner_letters_sorted(word))
         .collect();
-    let (mut right, mut scrambled) = (0, 0);
+    let (mut right, mut right_and_long, mut scrambled) = (0, 0, 0);
     for word in words.iter().filter(|word| !is_short(word)) {
         if frequent.words.contains(&**word) {
-            right += u32::from(has_letters(word, LONG));
+            right += 1;
+            right_and_long += u32::from(has_letters(word, LONG));
         } else if with_their_letters.contains(&with_inner_letters_sorted(word)) {
             scrambled += 1;
         }
     }
-    scrambled >= FEW_SCRAMBLED && is_share(scrambled, right, SCRAMBLED)
+    scrambled >= FEW_SCRAMBLED
+        && is_share(scrambled, right_and_long, SCRAMBLED)
+        && are_of_language(right + scrambled, words)
+}
+
+/// Whether words with so many frequent ones of a language are of it.
+fn are_of_language(frequent: u32, words: &[String]) -> bool {
+    let all = words.iter().filter(|word| !is_short(word)).count();
+    100 * frequent as usize >= OF_LANGUAGE * all
 }
 
 /// A word with the letters between the first and the last in the order of their numbers: the same for all words that differ only

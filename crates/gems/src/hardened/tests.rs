@@ -797,6 +797,38 @@ fn wrong_letters_are_put_right() {
     }
 }
 
+/// Languages whose frequent words are in no list have some that look like those of another.
+#[test]
+fn words_of_other_languages_are_not_misspelled() {
+    let table = [
+        (
+            "Latin",
+            "Gallia est omnis divisa in partes tres, quarum unam incolunt Belgae, aliam Aquitani, tertiam qui ipsorum lingua \
+             Celtae, nostra Galli appellantur. Hi omnes lingua, institutis, legibus inter se differunt. Gallos ab Aquitanis \
+             Garumna flumen, a Belgis Matrona et Sequana dividit. Horum omnium fortissimi sunt Belgae, propterea quod a cultu \
+             atque humanitate provinciae longissime absunt, minimeque ad eos mercatores saepe commeant atque ea quae ad \
+             effeminandos animos pertinent important, proximique sunt Germanis, qui trans Rhenum incolunt, quibuscum continenter \
+             bellum gerunt.",
+        ),
+        (
+            "Dutch",
+            "Ik ben makelaar in koffi, en woon op de Lauriergracht, No 37. Het is mijn gewoonte niet, romans te schrijven, of \
+             zulke dingen, en het heeft dan ook lang geduurd, voor ik er toe overging een paar riem papier extra te bestellen, \
+             en het werk aan te vangen, dat gij, lieve lezer, zoo-even in de hand hebt genomen, en dat ge lezen moet als ge \
+             makelaar in koffi zijt, of als ge wat anders zijt.",
+        ),
+        (
+            "Afrikaans",
+            "Die kinders het onder die groot boom gesit en gewag tot die son weg was. Hulle het nie geweet waar die pad heen \
+             loop nie, maar die oudste het gesê dat hulle eers moet eet. Daar was brood, melk en ’n bietjie heuning. Toe dit \
+             donker word, kon hulle die see hoor, en een van hulle het begin sing, want sonder ’n lied sou niemand slaap nie.",
+        ),
+    ];
+    for (language, text) in table {
+        assert_eq!(misspelling(&text.repeat(20)), None, "{language}");
+    }
+}
+
 /// A text with the inner letters of each word in another order.
 fn scrambled(text: &str) -> String {
     let mut scrambled = String::new();
