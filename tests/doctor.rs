@@ -223,6 +223,51 @@ fn settings_that_weaken_and_a_disk_that_is_nearly_full() {
     assert!(refused.err.contains("--server"), "{}", refused.err);
 }
 
+/// The sentences are in the language that the client prefers, and the commands in them are the same.
+#[test]
+fn findings_are_told_in_the_language_of_the_reader() {
+    let folder = Folder::new();
+    without_secret(&folder.data());
+    let options = "--min-free 1000000000000000 --min-common 50 --client-recipe documented";
+    let server = Server::start_with(options, &[], &folder.data());
+    let url = format!("{}/v1/libraries/l/books/one", server.url);
+    let book = json!({ "rights": "free", "gems": [1], "recipe": "released" });
+    assert_eq!(
+        ureq::put(url).send_json(book).expect("an answer").status(),
+        201
+    );
+    let told = |language| {
+        let doctor = ureq::get(format!("{}/v1/doctor", server.url));
+        let answer = doctor.header("accept-language", language).call();
+        let mut answer = answer.expect("an answer");
+        assert_eq!(answer.headers()["content-language"], language);
+        assert!(answer.headers().contains_key("vary"));
+        let told: Value = answer.body_mut().read_json().expect("JSON");
+        told["findings"].as_array().expect("a list").clone()
+    };
+    let (english, russian) = (told("en"), told("ru"));
+    assert_eq!(english.len(), russian.len());
+    let is_russian = |text: &str| text.contains(|c: char| ('а'..='я').contains(&c));
+    for (english, russian) in english.iter().zip(&russian) {
+        assert_eq!(english["code"], russian["code"]);
+        for field in ["detail", "reason", "fix"] {
+            let [english, russian] =
+                [english, russian].map(|said| said[field].as_str().expect("text"));
+            assert!(!is_russian(english), "{english}");
+            let is_command = english == russian && english.starts_with("lapidary ");
+            assert!(is_russian(russian) || is_command, "{russian}");
+        }
+    }
+    let said = |code: &str| {
+        let found = russian.iter().find(|found| found["code"] == code);
+        found.map(|found| found["detail"].as_str().expect("text").to_owned())
+    };
+    assert_eq!(
+        said("missed_books").as_deref(),
+        Some("у 1 книги из 1 нет отпечатков рецепта по умолчанию «hardened»")
+    );
+}
+
 #[test]
 fn keys_that_expire() {
     let folder = Folder::new();

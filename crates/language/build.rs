@@ -9,7 +9,7 @@ use fluent_syntax::ast::{Entry, Message};
 use fluent_syntax::parser::parse;
 
 /// Problems are named by their codes, so they have no methods.
-const FILES: [&str; 2] = ["src/en.ftl", "src/console/en.ftl"];
+const FILES: [&str; 3] = ["src/en.ftl", "src/console/en.ftl", "src/doctor/en.ftl"];
 
 fn main() {
     let (mut methods, mut declared) = (String::new(), String::new());

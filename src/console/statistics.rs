@@ -272,8 +272,7 @@ fn doctor(language: Language, findings: &[Finding]) -> Markup {
             @for finding in findings {
                 article class="card warn" {
                     h3 { (concern(language, finding.code)) }
-                    // Numbers and names are in the words of the API, which are English.
-                    p lang="en" { (clean(&finding.detail)) ": " (clean(&finding.reason)) }
+                    p { (clean(&finding.detail)) ": " (clean(&finding.reason)) }
                     p { (language.c_fix()) ": " code { (clean(&finding.fix)) } }
                 }
             }

@@ -38,6 +38,7 @@ use lapidary_catalogue::Person;
 use lapidary_catalogue::addresses::Addresses;
 use lapidary_catalogue::api::{Finding, FindingCode};
 use lapidary_catalogue::client::unanswered;
+use lapidary_language::Language;
 
 /// The path to which the provider sends people back.
 pub(crate) const CALLBACK: &str = "/console/oidc/callback";
@@ -302,16 +303,13 @@ impl Oidc {
     }
 
     /// Why people cannot sign in with the provider, if they cannot.
-    pub(super) fn fault(&self) -> Option<Finding> {
+    pub(super) fn fault(&self, language: Language) -> Option<Finding> {
         let why = self.discovered().err()?;
         Some(Finding::new(
             FindingCode::UnreachableProvider,
-            format!(
-                "the identity provider {} cannot be used: {why}",
-                *self.issuer
-            ),
-            "people who have no key cannot sign in",
-            "see that this machine reaches the provider, and that the setting oidc.issuer is its address exactly",
+            language.d_unreachable_provider(&self.issuer, &why),
+            language.d_unreachable_provider_why(),
+            language.d_unreachable_provider_fix(),
         ))
     }
 

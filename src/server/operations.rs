@@ -7,6 +7,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use lapidary_catalogue::api::{Finding, History};
 use lapidary_catalogue::{CatalogueError, Editor, OnceRequest, Terms};
+use lapidary_language::Language;
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
 use lapidary_store::Condition;
 use utoipa::openapi::path::HttpMethod;
@@ -17,7 +18,7 @@ use super::memory::Room;
 use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
-use super::{ServerState, conditions, once, parameters, requests};
+use super::{ServerState, conditions, language, once, parameters, requests};
 
 /// Reads a request, does what it asks for, and answers.
 pub(super) async fn handle<O: Operation>(
@@ -42,6 +43,7 @@ pub(super) async fn handle<O: Operation>(
     }
     let input = Received::<O::Input>::of(&request, payload, &state).await?;
     let libraries = Visible::to(&request);
+    let language = language::preferred(&request);
     let host = Data::clone(&state);
     work_shared(&state, move |catalogue, actor| {
         if let Some(named) = named {
@@ -51,7 +53,7 @@ pub(super) async fn handle<O: Operation>(
         if let Some(text) = input.text() {
             room.grow_to_check(text, catalogue)?;
         }
-        let session = Session::new(catalogue, actor, libraries, &**host);
+        let session = Session::new(catalogue, actor, libraries, &**host).in_language(language);
         answered::<O>(session, path, input, asked)
     })
     .await
@@ -109,7 +111,12 @@ fn done<O: Operation>(
 ) -> Result<Answer, Problem> {
     let answer = O::run(session, path, input)?;
     let place = O::place(&answer).unwrap_or(own_path);
-    Ok(Answer::of_operation::<O>(&answer)?.at(place))
+    let answer = Answer::of_operation::<O>(&answer)?.at(place);
+    Ok(if O::HAS_SENTENCES {
+        answer.in_language(session.language)
+    } else {
+        answer
+    })
 }
 
 /// What the placeholders in the path of an operation stand for.
@@ -179,8 +186,8 @@ impl Host for ServerState {
         self.tls.as_ref().map(|tls| tls.until())
     }
 
-    fn sign_in_fault(&self) -> Option<Finding> {
-        self.oidc.as_ref()?.fault()
+    fn sign_in_fault(&self, language: Language) -> Option<Finding> {
+        self.oidc.as_ref()?.fault(language)
     }
 
     fn last_hour(&self) -> History {

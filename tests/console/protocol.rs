@@ -542,6 +542,27 @@ fn a_problem_is_told_in_the_language_of_the_reader() {
     }
 }
 
+#[test]
+fn what_is_unhealthy_is_told_in_the_language_of_the_reader() {
+    let folder = Folder::new();
+    let server = Server::start_with("--min-free 1000000000000000", &[], &folder.data());
+    let web = Web::of(&server);
+    let host = format!(
+        "Host: {}\r\nAccept: text/html\r\n",
+        server.url.trim_start_matches("http://")
+    );
+    for (language, sentence) in [
+        ("en", "changes fail when the disk is full"),
+        ("ru", "когда диск заполнится, изменения будут отклоняться"),
+    ] {
+        let headers = format!("{host}Accept-Language: {language}\r\n");
+        let page = web
+            .bare("GET", "/console/statistics", &headers, b"")
+            .expect(200);
+        assert!(page.body.contains(sentence), "{}", page.body);
+    }
+}
+
 /// Each button of the page of jobs starts its job. What the server cannot do has no button, and the page says why.
 #[test]
 fn every_button_of_jobs_does_what_it_says() {

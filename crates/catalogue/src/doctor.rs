@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName, Rule};
+use lapidary_language::Language;
 
 use super::libraries::Statements;
 use super::versions::MANY;
@@ -21,7 +22,6 @@ use crate::api::{
     KeyWebhook, LibraryListing, ReindexInput, Task, WatchStats, Webhook,
 };
 use crate::permission::{Permission, Unless};
-use lapidary_common::count::count;
 use lapidary_common::error::{Classified as _, ErrorCode};
 use lapidary_common::shell::quoted;
 use lapidary_store::{Coverage, Library, LibrarySummary, Snapshot, StoreError, Vitals};
@@ -37,68 +37,100 @@ const MOST_READ: usize = 1_000;
 /// How many libraries a finding names.
 const NAMED: usize = 5;
 const MIB: u64 = 1 << 20;
+/// The command that repairs what `verify` found.
+const REPAIR: &str = "lapidary verify TARGET --fix";
 
 impl Finding {
     /// A finding: what is wrong, why that matters, and what to do.
-    pub fn new(
-        concern: FindingCode,
-        what: impl Into<String>,
-        why: &str,
-        fix: impl Into<String>,
-    ) -> Self {
+    #[must_use]
+    pub fn new(code: FindingCode, detail: String, reason: String, fix: String) -> Self {
         Self {
-            code: concern,
-            detail: what.into(),
-            reason: why.to_owned(),
-            fix: fix.into(),
+            code,
+            detail,
+            reason,
+            fix,
         }
     }
 }
 
-/// Finds what is unhealthy. A disk with less than `min_free` free bytes is nearly full.
-pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, CatalogueError> {
+/// Finds what is unhealthy, and says it in this language. A disk with less than `min_free` free bytes is nearly full.
+pub fn diagnose(
+    catalogue: &Catalogue,
+    min_free: u64,
+    language: Language,
+) -> Result<Vec<Finding>, CatalogueError> {
     let now = Timestamp::now();
     let cluster = catalogue.cluster();
-    if let Some(lost) = cluster.as_ref().and_then(super::nodes::of_losses) {
+    let lost = cluster
+        .as_ref()
+        .and_then(|cluster| super::nodes::of_losses(language, cluster));
+    if let Some(lost) = lost {
         // Nothing else can be found out.
         return Ok(vec![lost]);
     }
     let snapshot = catalogue.store.snapshot();
-    let (mut findings, books) = of_all_recipes(catalogue, &*snapshot)?;
+    let (mut findings, books) = of_all_recipes(language, catalogue, &*snapshot)?;
     let jobs = catalogue.jobs().all()?;
-    findings.extend(of_jobs(&jobs));
+    findings.extend(of_jobs(language, &jobs));
     if catalogue.store.folder().is_some() && books > 0 {
-        findings.extend(of_backups(&jobs, &catalogue.backups, now));
+        findings.extend(of_backups(language, &jobs, &catalogue.backups, now));
     }
-    of_tenants(catalogue, &*snapshot, now, &mut findings)?;
+    of_tenants(language, catalogue, &*snapshot, now, &mut findings)?;
     findings.extend(
         catalogue
             .versions
             .of_many(now)
             .iter()
-            .map(|key| of_versions(key)),
+            .map(|key| of_versions(language, key)),
     );
-    let webhooks = catalogue.webhooks();
-    findings.extend(webhooks.of_libraries()?.iter().filter_map(of_webhook));
-    findings.extend(webhooks.of_keys()?.iter().filter_map(of_key_webhook));
-    let texts = catalogue.evidence().stats()?;
-    findings.extend(of_evidence(catalogue.evidence, texts));
-    let watched = catalogue.watches().stats()?;
-    findings.extend(of_watches(catalogue.watching, watched));
+    findings.extend(of_webhooks(language, catalogue)?);
+    findings.extend(of_filed_checks(language, catalogue)?);
     let vitals = catalogue.vitals()?;
-    findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
+    findings.extend(
+        vitals
+            .iter()
+            .flat_map(|vitals| of_store(language, vitals, min_free)),
+    );
     if let Some(cluster) = cluster {
         let is_untouched = catalogue.copying().is_untouched()?;
-        findings.extend(super::nodes::of_cluster(&cluster, is_untouched));
+        findings.extend(super::nodes::of_cluster(language, &cluster, is_untouched));
     }
     if let Err(error) = catalogue.writable() {
-        findings.push(of_writes(&error));
+        findings.push(of_writes(language, &error));
     }
     Ok(findings)
 }
 
+fn of_webhooks(language: Language, catalogue: &Catalogue) -> Result<Vec<Finding>, CatalogueError> {
+    let webhooks = catalogue.webhooks();
+    let (of_libraries, of_keys) = (webhooks.of_libraries()?, webhooks.of_keys()?);
+    let of_libraries = of_libraries
+        .iter()
+        .filter_map(|webhook| of_webhook(language, webhook));
+    let of_keys = of_keys
+        .iter()
+        .filter_map(|webhook| of_key_webhook(language, webhook));
+    Ok(of_libraries.chain(of_keys).collect())
+}
+
+/// The findings about what is kept of filed checks.
+fn of_filed_checks(
+    language: Language,
+    catalogue: &Catalogue,
+) -> Result<Vec<Finding>, CatalogueError> {
+    let (texts, watched) = (catalogue.evidence().stats()?, catalogue.watches().stats()?);
+    Ok([
+        of_evidence(language, catalogue.evidence, texts),
+        of_watches(language, catalogue.watching, watched),
+    ]
+    .into_iter()
+    .flatten()
+    .collect())
+}
+
 /// The findings about recipes, and the number of books.
 fn of_all_recipes(
+    language: Language,
     catalogue: &Catalogue,
     snapshot: &dyn Snapshot,
 ) -> Result<(Vec<Finding>, u64), CatalogueError> {
@@ -109,20 +141,24 @@ fn of_all_recipes(
         .collect::<Result<Vec<_>, _>>()?;
     let known: Vec<(&Recipe, Coverage)> = recipes.iter().zip(coverages).collect();
     let names: Vec<_> = recipes.iter().map(|recipe| recipe.name().clone()).collect();
-    let mut findings = of_recipes(&known, snapshot.coverage_of_any(&names)?);
+    let mut findings = of_recipes(language, &known, snapshot.coverage_of_any(&names)?);
     findings.extend(
         known
             .iter()
-            .filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.total)),
+            .filter_map(|(recipe, coverage)| of_lexicon(language, recipe, coverage.total)),
     );
     if let Some(recipe) = recipes.first() {
-        findings.extend(of_rule(catalogue.rule.on(recipe.rule()), recipe.rule()));
+        findings.extend(of_rule(
+            language,
+            catalogue.rule.on(recipe.rule()),
+            recipe.rule(),
+        ));
     }
     findings.extend(
         catalogue
             .client_recipe
             .as_ref()
-            .and_then(|name| of_client_recipe(name, &recipes)),
+            .and_then(|name| of_client_recipe(language, name, &recipes)),
     );
     Ok((
         findings,
@@ -132,6 +168,7 @@ fn of_all_recipes(
 
 /// What concerns keys and the libraries that they feed.
 fn of_tenants(
+    language: Language,
     catalogue: &Catalogue,
     snapshot: &dyn Snapshot,
     now: Timestamp,
@@ -141,125 +178,130 @@ fn of_tenants(
         catalogue.keys().list()?,
         catalogue.libraries().statements()?,
     );
-    findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
-    findings.extend(of_trust(&keys, &trust));
-    findings.extend(of_bans(snapshot, &keys, &trust)?);
+    findings.extend(
+        keys.iter()
+            .filter_map(|key| of_key(language, key, &trust, now)),
+    );
+    findings.extend(of_trust(language, &keys, &trust));
+    findings.extend(of_bans(language, snapshot, &keys, &trust)?);
     let listed = catalogue.libraries().list()?;
-    findings.extend(listed.iter().filter_map(of_quarantine));
-    findings.extend(of_counts(&snapshot.libraries()?));
+    findings.extend(
+        listed
+            .iter()
+            .filter_map(|listing| of_quarantine(language, listing)),
+    );
+    findings.extend(of_counts(language, &snapshot.libraries()?));
     Ok(())
 }
 
-fn of_writes(error: &CatalogueError) -> Finding {
-    let what = format!("the catalogue cannot be changed: {error}");
-    let why = "books, keys and notes cannot be changed";
+fn of_writes(language: Language, error: &CatalogueError) -> Finding {
     let fix = if error.code() == ErrorCode::DiskFull {
-        FREE_SPACE
+        language.d_free_space_fix()
     } else {
-        MAKE_WRITABLE
+        language.d_not_writable_fix()
     };
-    Finding::new(NotWritable, what, why, fix)
+    let what = language.d_not_writable(&error.to_string());
+    Finding::new(NotWritable, what, language.d_not_writable_why(), fix)
 }
-const FREE_SPACE: &str = "free some space on the catalogue's disk";
-const MAKE_WRITABLE: &str = "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";
 
-fn of_quarantine(listing: &LibraryListing) -> Option<Finding> {
-    let LibraryListing {
-        library,
-        quarantined,
-        ..
-    } = listing;
-    let what = format!(
-        "{} of library {library} in quarantine",
-        count(*quarantined, "book waits", "books wait")
-    );
-    let why = "they share passages with several unrelated works of other libraries, and decide nothing for others";
-    let library = quoted(library.as_str());
-    let fix = format!(
-        "look at them with `lapidary books list --library {library} --quarantined`; confirm those that are no collages with \
-         `lapidary books confirm --library {library} ID`, and disable or remove the others"
-    );
-    (*quarantined > 0).then(|| Finding::new(Quarantine, what, why, fix))
+fn of_quarantine(language: Language, listing: &LibraryListing) -> Option<Finding> {
+    let (library, waiting) = (&listing.library, listing.quarantined);
+    (waiting > 0).then(|| {
+        Finding::new(
+            Quarantine,
+            language.d_quarantine(waiting, library.as_str()),
+            language.d_quarantine_why(),
+            language.d_quarantine_fix(&quoted(library.as_str())),
+        )
+    })
 }
 
 /// The books of libraries in a cluster that a version has written which did not count them by recipe.
-fn of_counts(libraries: &[Arc<LibrarySummary>]) -> Option<Finding> {
+fn of_counts(language: Language, libraries: &[Arc<LibrarySummary>]) -> Option<Finding> {
     let uncounted: BTreeSet<&Library> = libraries
         .iter()
         .filter(|of| !of.counts_recipes())
         .map(|of| &of.library)
         .collect();
-    let what = format!(
-        "the books of libraries are not counted by recipe: {}",
-        some_of(&uncounted)
-    );
-    let why = "checks and the gate count books as not reached that they do reach";
-    (!uncounted.is_empty())
-        .then(|| Finding::new(Inconsistent, what, why, "lapidary verify TARGET --fix"))
-}
-
-/// `any`: how many books have gems of any of them.
-fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
-    let Some((default, _)) = known.first() else {
-        return Vec::new();
-    };
-    let mut findings: Vec<Finding> = weak_default(default, known).into_iter().collect();
-    for (at, (recipe, coverage)) in known
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, coverage))| coverage.lacking() > 0)
-    {
-        let (name, lacking) = (
-            recipe.name(),
-            count(coverage.lacking(), "book has", "books have"),
-        );
-        findings.push(if at == 0 {
-            let what = format!("{lacking} no gems of the default recipe '{name}', of {}", coverage.total);
-            let (why, fix) = if any.lacking() == 0 {
-                let fix = format!("{}; books that are known only by gems stay as they are", reindex(recipe, false));
-                ("checks of texts use the other recipes too and take longer, and checks of gems miss them", fix)
-            } else {
-                ("checks find them only with the other recipes, or not at all", reindex(recipe, false))
-            };
-            Finding::new(MissedBooks, what, why, fix)
-        } else {
-            let what = format!("{lacking} no gems of the recipe '{name}', of {}", coverage.total);
-            let why = "checks with that recipe do not find them";
-            let fix = format!(
-                "{} to complete it and make it the default, or lapidary drop-recipe TARGET {name}",
-                reindex(recipe, false)
-            );
-            Finding::new(IncompleteRecipe, what, why, fix)
-        });
-    }
-    findings
-}
-
-/// The lexicon of a recipe in a catalogue of so many books.
-fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
-    let (lexicon, name) = (recipe.lexicon()?, recipe.name());
-    let documents = lexicon.documents();
-    (books >= GROWN.saturating_mul(documents)).then(|| {
-        let of = count(documents, "document", "documents");
-        let what = format!("the lexicon of recipe '{name}' counts {of}, but the catalogue has {books} books");
-        let why = "the weights of its words may no longer be those of the library";
-        let fix = "see how many signatures would change with lapidary lexicon drift FILE PATH, and if many would, count a new \
-                   lexicon and re-index";
-        Finding::new(OldLexicon, what, why, fix)
+    (!uncounted.is_empty()).then(|| {
+        Finding::new(
+            Inconsistent,
+            language.d_uncounted(&some_of(language, &uncounted)),
+            language.d_uncounted_why(),
+            REPAIR.to_owned(),
+        )
     })
 }
 
-fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Finding> {
+/// `any`: how many books have gems of any of them.
+fn of_recipes(language: Language, known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
+    let Some((&(default, of_default), others)) = known.split_first() else {
+        return Vec::new();
+    };
+    let mut findings: Vec<Finding> = weak_default(language, default, known).into_iter().collect();
+    if of_default.lacking() > 0 {
+        findings.push(missed_books(language, default, of_default, any));
+    }
+    let incomplete = others.iter().filter(|(_, coverage)| coverage.lacking() > 0);
+    findings.extend(
+        incomplete.map(|(recipe, coverage)| incomplete_recipe(language, recipe, *coverage)),
+    );
+    findings
+}
+
+fn missed_books(
+    language: Language,
+    default: &Recipe,
+    coverage: Coverage,
+    any: Coverage,
+) -> Finding {
+    let what = language.d_missed_books(coverage.lacking(), default.name().as_str(), coverage.total);
+    let command = reindex(default, false);
+    let (why, fix) = if any.lacking() == 0 {
+        (
+            language.d_missed_books_of_others_why(),
+            language.d_missed_books_of_others_fix(&command),
+        )
+    } else {
+        (language.d_missed_books_why(), command)
+    };
+    Finding::new(MissedBooks, what, why, fix)
+}
+
+fn incomplete_recipe(language: Language, recipe: &Recipe, coverage: Coverage) -> Finding {
+    let name = recipe.name().as_str();
+    Finding::new(
+        IncompleteRecipe,
+        language.d_incomplete_recipe(coverage.lacking(), name, coverage.total),
+        language.d_incomplete_recipe_why(),
+        language.d_incomplete_recipe_fix(&reindex(recipe, false), name),
+    )
+}
+
+/// The lexicon of a recipe in a catalogue of so many books.
+fn of_lexicon(language: Language, recipe: &Recipe, books: u64) -> Option<Finding> {
+    let documents = recipe.lexicon()?.documents();
+    (books >= GROWN.saturating_mul(documents)).then(|| {
+        Finding::new(
+            OldLexicon,
+            language.d_old_lexicon(recipe.name().as_str(), documents, books),
+            language.d_old_lexicon_why(),
+            language.d_old_lexicon_fix(),
+        )
+    })
+}
+
+fn weak_default(
+    language: Language,
+    default: &Recipe,
+    known: &[(&Recipe, Coverage)],
+) -> Option<Finding> {
     let why = match default {
         default if default.is_signature() => return None,
-        default if default.boundaries().is_some() => {
-            "it misses most disguised copies, which 'hardened-compact' finds"
-        }
-        default if default.secret().is_none() => {
-            "whoever reads how it works can edit a copy until nothing is found; a recipe with a secret finds it still"
-        }
+        default if default.boundaries().is_some() => language.d_weak_default_boundaries(),
+        default if default.secret().is_none() => language.d_weak_default_public(),
         default if default.public_name() == Recipe::hardened().name().as_str() => {
-            "it misses paragraphs and short edited pieces, which 'hardened-compact' finds"
+            language.d_weak_default_sparse()
         }
         _ => return None,
     };
@@ -270,7 +312,7 @@ fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Findi
     });
     Some(Finding::new(
         WeakDefault,
-        format!("checks use the recipe '{}' by default", default.name()),
+        language.d_weak_default(default.name().as_str()),
         why,
         format!(
             "lapidary reindex TARGET --recipe {better}@secret{}",
@@ -280,18 +322,13 @@ fn weak_default(default: &Recipe, known: &[(&Recipe, Coverage)]) -> Option<Findi
 }
 
 /// Of a key that checks many texts that one book matches.
-fn of_versions(key: &str) -> Finding {
+fn of_versions(language: Language, key: &str) -> Finding {
+    let key = quoted(key);
     Finding::new(
         ProbingKey,
-        format!(
-            "the key {} has checked {MANY} texts within a day that one book matches",
-            quoted(key)
-        ),
-        "whoever looks for edits after which a copy is not found any more does that",
-        format!(
-            "ask its owner; to stop it: lapidary keys revoke TARGET {}",
-            quoted(key)
-        ),
+        language.d_probing_key(&key, MANY as u64),
+        language.d_probing_key_why(),
+        language.d_probing_key_fix(&key),
     )
 }
 
@@ -315,7 +352,7 @@ fn reindex(recipe: &Recipe, is_there: bool) -> String {
 }
 
 /// The settings that make `rule` stricter than `usual`.
-fn of_rule(rule: Rule, usual: Rule) -> Option<Finding> {
+fn of_rule(language: Language, rule: Rule, usual: Rule) -> Option<Finding> {
     let table = [
         ("--min-common", rule.min_common > usual.min_common),
         ("--min-share", rule.min_share > usual.min_share),
@@ -329,34 +366,34 @@ fn of_rule(rule: Rule, usual: Rule) -> Option<Finding> {
         .map(|(name, _)| name)
         .collect();
     (!stricter.is_empty()).then(|| {
-        let flags = stricter.join(" and ");
-        let what =
-            format!("the server's settings make the rule for a match stricter than the default recipe's ({flags})");
+        let stricter: Vec<String> = stricter.into_iter().map(str::to_owned).collect();
+        let flags = language.list(&stricter);
         Finding::new(
             WeakRule,
-            what,
-            "checks miss copies that they would find",
-            format!("run lapidary serve without {flags}"),
+            language.d_weak_rule(&flags),
+            language.d_weak_rule_why(),
+            language.d_weak_rule_fix(&flags),
         )
     })
 }
 
-fn of_client_recipe(name: &RecipeName, recipes: &[Recipe]) -> Option<Finding> {
+fn of_client_recipe(language: Language, name: &RecipeName, recipes: &[Recipe]) -> Option<Finding> {
     let is_missing = !recipes.is_empty() && recipes.iter().all(|recipe| recipe.name() != name);
     is_missing.then(|| {
-        let what = format!("the setting client-recipe names '{name}', which is not a recipe of this catalogue");
-        let fix = format!(
-            "run lapidary serve without --client-recipe, or lapidary reindex TARGET --recipe {name} --from sources PATH"
-        );
-        Finding::new(MissingClientRecipe, what, "checks of existing clients are refused", fix)
+        Finding::new(
+            MissingClientRecipe,
+            language.d_missing_client_recipe(name.as_str()),
+            language.d_missing_client_recipe_why(),
+            language.d_missing_client_recipe_fix(name.as_str()),
+        )
     })
 }
 
 /// The newest job of each kind. `jobs` has the newest first.
-fn of_jobs(jobs: &[Job]) -> Vec<Finding> {
+fn of_jobs(language: Language, jobs: &[Job]) -> Vec<Finding> {
     let mut kinds = BTreeSet::new();
     let newest = jobs.iter().filter(|job| kinds.insert(job.task.kind()));
-    newest.filter_map(of_job).collect()
+    newest.filter_map(|job| of_job(language, job)).collect()
 }
 
 /// The command that starts a job like this one.
@@ -385,101 +422,84 @@ fn waits_for_texts(task: &Task) -> bool {
     )
 }
 
-fn of_job(job: &Job) -> Option<Finding> {
-    let (id, kind) = (job.id, job.task.kind());
+fn of_job(language: Language, job: &Job) -> Option<Finding> {
+    let id = job.id.to_string();
     match (&job.state, &job.task, &job.result) {
         (JobState::Failed, task, _) => {
-            let error = job.error.as_deref().unwrap_or("for an unknown reason");
-            let again = command_of(task);
-            let what = format!("job {id} ({kind}) failed: {error}");
+            let error = { job.error.clone() }.unwrap_or_else(|| language.d_failed_job_unknown());
             Some(Finding::new(
                 FailedJob,
-                what,
-                "what it was to do is not done",
-                format!("fix the cause, then {again}"),
+                language.d_failed_job(&id, task.kind(), &error),
+                language.d_failed_job_why(),
+                language.d_failed_job_fix(&command_of(task)),
             ))
         }
         (JobState::Running, task, _) if waits_for_texts(task) => {
-            let left = count(job.total.saturating_sub(job.done), "text", "texts");
-            let again = command_of(task);
-            let fix = format!("{again}, or lapidary jobs cancel TARGET {id}");
-            let why = "checks use the old recipe until then";
+            let left = job.total.saturating_sub(job.done);
             Some(Finding::new(
                 WaitingJob,
-                format!("job {id} (reindex) waits for {left}"),
-                why,
-                fix,
+                language.d_waiting_job(&id, left),
+                language.d_waiting_job_why(),
+                language.d_waiting_job_fix(&command_of(task), &id),
             ))
         }
         (_, _, Some(JobResult::Verified(verified))) if !verified.faults.is_empty() => {
-            let faults = count(
-                verified.faults.len() as u64,
-                "inconsistency",
-                "inconsistencies",
-            );
-            let what = format!("the last verification (job {id}) found {faults}");
             Some(Finding::new(
                 Inconsistent,
-                what,
-                "checks may miss books",
-                "lapidary verify TARGET --fix",
+                language.d_inconsistent(&id, verified.faults.len() as u64),
+                language.d_inconsistent_why(),
+                REPAIR.to_owned(),
             ))
         }
         _ => None,
     }
 }
 
-fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding> {
-    let fix = match backups {
-        Backups::Nowhere => "run lapidary serve with --backups DIR, then lapidary backup TARGET",
-        Backups::Below(_) => "lapidary backup TARGET",
-        Backups::Anywhere => "lapidary backup TARGET --to DIR",
-    };
-    let why = "what is lost with the disk cannot be restored";
-    match jobs
+fn of_backups(
+    language: Language,
+    jobs: &[Job],
+    backups: &Backups,
+    now: Timestamp,
+) -> Option<Finding> {
+    let last = jobs
         .iter()
         .filter(|job| matches!(job.task, Task::Backup { .. }) && job.state == JobState::Done)
         .filter_map(|job| job.finished_at)
-        .max()
-    {
-        None => Some(Finding::new(
-            NoBackup,
-            "no backup was made with lapidary backup",
-            why,
-            fix,
-        )),
+        .max();
+    let (code, what) = match last {
+        None => (NoBackup, language.d_no_backup()),
         Some(last) if now.duration_since(last) > OLD => {
-            let what = format!("the last backup was made on {}", day(last));
-            Some(Finding::new(OldBackup, what, why, fix))
+            (OldBackup, language.d_old_backup(&day(last)))
         }
-        Some(_) => None,
-    }
+        Some(_) => return None,
+    };
+    let fix = match backups {
+        Backups::Nowhere => language.d_backup_nowhere_fix(),
+        Backups::Below(_) => "lapidary backup TARGET".to_owned(),
+        Backups::Anywhere => "lapidary backup TARGET --to DIR".to_owned(),
+    };
+    Some(Finding::new(code, what, language.d_backup_why(), fix))
 }
 
-fn of_key(key: &Key, trust: &Statements, now: Timestamp) -> Option<Finding> {
+fn of_key(language: Language, key: &Key, trust: &Statements, now: Timestamp) -> Option<Finding> {
     let (name, end) = (&key.name, key.expires_at?);
     if key.is_of_person() {
         return None;
     }
     if end <= now {
-        let what = format!("the key '{name}' expired on {}", day(end));
         return Some(Finding::new(
             ExpiredKey,
-            what,
-            "requests with it are refused",
+            language.d_expired_key(name, &day(end)),
+            language.d_expired_key_why(),
             format!("lapidary keys revoke TARGET {}", quoted(name)),
         ));
     }
     (end.duration_since(now) < SOON).then(|| {
-        let fix = format!(
-            "{} NEW-NAME, and give the new key to its user",
-            made_like(key, trust, &[])
-        );
         Finding::new(
             ExpiringKey,
-            format!("the key '{name}' expires on {}", day(end)),
-            "requests with it will be refused",
-            fix,
+            language.d_expiring_key(name, &day(end)),
+            language.d_expiring_key_why(),
+            language.d_expiring_key_fix(&made_like(key, trust, &[])),
         )
     })
 }
@@ -520,31 +540,27 @@ fn made_like(key: &Key, trust: &Statements, and: &[Permission]) -> String {
 }
 
 /// The libraries that have keys, and about which no administrator has said anything.
-fn of_trust(keys: &[Key], trust: &Statements) -> Option<Finding> {
+fn of_trust(language: Language, keys: &[Key], trust: &Statements) -> Option<Finding> {
     let ingest = keys.iter().filter(|key| is_of_tenant(key));
     let silent: BTreeSet<&Library> = ingest
         .flat_map(|key| &key.libraries)
         .filter(|library| trust.trusted(library).is_none())
         .collect();
     let first = silent.first()?;
-    let what = format!(
-        "nobody said whether the libraries of ingest keys are trusted: {}",
-        some_of(&silent)
-    );
-    let why = "their books decide what everybody is told, whoever holds the keys";
-    let library = quoted(first.as_str());
-    let fix = format!(
-        "lapidary libraries trust TARGET {library}, or lapidary libraries distrust TARGET {library}, for each"
-    );
-    Some(Finding::new(UnstatedTrust, what, why, fix))
+    Some(Finding::new(
+        UnstatedTrust,
+        language.d_unstated_trust(&some_of(language, &silent)),
+        language.d_unstated_trust_why(),
+        language.d_unstated_trust_fix(&quoted(first.as_str())),
+    ))
 }
 
 /// The names of the first of these libraries.
-fn some_of(libraries: &BTreeSet<&Library>) -> String {
+fn some_of(language: Language, libraries: &BTreeSet<&Library>) -> String {
     let named: Vec<String> = libraries
         .iter()
         .take(NAMED)
-        .map(|library| format!("'{library}'"))
+        .map(|library| language.quoted(library.as_str()))
         .collect();
     let more = if libraries.len() > NAMED { ", …" } else { "" };
     named.join(", ") + more
@@ -552,6 +568,7 @@ fn some_of(libraries: &BTreeSet<&Library>) -> String {
 
 /// Keys that may not change the forbidden books that their libraries have.
 fn of_bans(
+    language: Language,
     snapshot: &dyn Snapshot,
     keys: &[Key],
     trust: &Statements,
@@ -564,18 +581,14 @@ fn of_bans(
         let Some(library) = first_with_bans(snapshot, &key.libraries)? else {
             continue;
         };
-        let what = format!(
-            "library '{library}' has forbidden books, and the key '{}' cannot ban",
-            key.name
-        );
-        let why =
-            "it can neither change nor remove them, and feeds that have them are refused in part";
-        let name = quoted(&key.name);
-        let fix = format!(
-            "if they are its own: lapidary keys revoke TARGET {name}, then {} {name}; if not, leave it so",
-            made_like(key, trust, &[Permission::Ban])
-        );
-        findings.push(Finding::new(KeyMayNotForbid, what, why, fix));
+        let revoke = format!("lapidary keys revoke TARGET {}", quoted(&key.name));
+        let add = made_like(key, trust, &[Permission::Ban]) + " " + &quoted(&key.name);
+        findings.push(Finding::new(
+            KeyMayNotForbid,
+            language.d_key_may_not_forbid(library.as_str(), &key.name),
+            language.d_key_may_not_forbid_why(),
+            language.d_key_may_not_forbid_fix(&revoke, &add),
+        ));
     }
     Ok(findings)
 }
@@ -594,99 +607,86 @@ fn first_with_bans<'l>(
     Ok(None)
 }
 
-fn of_webhook(webhook: &Webhook) -> Option<Finding> {
-    let library = &webhook.library;
-    let option = format!("--library {}", quoted(library.as_str()));
-    let of_library = format!("library '{library}'");
+fn of_webhook(language: Language, webhook: &Webhook) -> Option<Finding> {
+    let library = webhook.library.as_str();
+    let option = format!("--library {}", quoted(library));
     let failing = webhook.failure.as_ref()?;
-    Some(of_failure(&of_library, &option, &webhook.url, failing))
+    let owner = language.d_of_library(library);
+    Some(of_failure(language, &owner, &option, &webhook.url, failing))
 }
 
-fn of_key_webhook(webhook: &KeyWebhook) -> Option<Finding> {
-    let key = &webhook.key;
-    let option = format!("--key {}", quoted(key));
+fn of_key_webhook(language: Language, webhook: &KeyWebhook) -> Option<Finding> {
+    let option = format!("--key {}", quoted(&webhook.key));
     let failing = webhook.failure.as_ref()?;
-    Some(of_failure(
-        &format!("key '{key}'"),
-        &option,
-        &webhook.url,
-        failing,
-    ))
+    let owner = language.d_of_key(&webhook.key);
+    Some(of_failure(language, &owner, &option, &webhook.url, failing))
 }
 
-fn of_failure(owner: &str, option: &str, url: &str, failing: &DeliveryFailure) -> Finding {
-    let attempts = count(failing.attempts.into(), "attempt", "attempts");
+fn of_failure(
+    language: Language,
+    owner: &str,
+    option: &str,
+    url: &str,
+    failing: &DeliveryFailure,
+) -> Finding {
     Finding::new(
         FailingWebhook,
-        format!(
-            "the webhook of {owner} fails ({attempts}): {}",
-            failing.error
-        ),
-        "its owner is not told of what it waits for",
-        format!("repair the receiver at {url}, or lapidary webhooks remove TARGET {option}"),
+        language.d_failing_webhook(owner, failing.attempts.into(), &failing.error),
+        language.d_failing_webhook_why(),
+        language.d_failing_webhook_fix(url, option),
     )
 }
 
-fn of_evidence(limits: EvidenceLimits, texts: EvidenceStats) -> Option<Finding> {
-    let what = format!(
-        "the texts of filed checks take {} MiB of {} MiB",
-        texts.bytes / MIB,
-        limits.bytes / MIB
-    );
-    let why = "a key that files many checks files them without their texts, and in the end all do";
-    let fix = "raise max-evidence, or keep texts for fewer days (keep-evidence-days)";
-    limits
-        .are_nearly_reached(texts)
-        .then(|| Finding::new(EvidenceFull, what, why, fix))
+fn of_evidence(
+    language: Language,
+    limits: EvidenceLimits,
+    texts: EvidenceStats,
+) -> Option<Finding> {
+    limits.are_nearly_reached(texts).then(|| {
+        Finding::new(
+            EvidenceFull,
+            language.d_evidence_full(texts.bytes / MIB, limits.bytes / MIB),
+            language.d_evidence_full_why(),
+            language.d_evidence_full_fix(),
+        )
+    })
 }
 
-fn of_watches(limits: WatchLimits, watched: WatchStats) -> Option<Finding> {
-    let what = format!(
-        "the gems of watched checks take {} MiB of {} MiB",
-        watched.bytes / MIB,
-        limits.bytes / MIB
-    );
-    let why =
-        "those of a key that files many checks are not watched any more, and in the end none is";
-    let fix = "raise max-watched, or watch checks for fewer days (watch-days)";
-    limits
-        .are_nearly_reached(watched)
-        .then(|| Finding::new(WatchesFull, what, why, fix))
+fn of_watches(language: Language, limits: WatchLimits, watched: WatchStats) -> Option<Finding> {
+    limits.are_nearly_reached(watched).then(|| {
+        Finding::new(
+            WatchesFull,
+            language.d_watches_full(watched.bytes / MIB, limits.bytes / MIB),
+            language.d_watches_full_why(),
+            language.d_watches_full_fix(),
+        )
+    })
 }
 
-fn of_store(vitals: &Vitals, min_free: u64) -> Vec<Finding> {
+fn of_store(language: Language, vitals: &Vitals, min_free: u64) -> Vec<Finding> {
     let mut findings = Vec::new();
     if vitals.disk.free < min_free {
-        let what = format!(
-            "{} MiB of the disk are free, less than {} MiB",
-            vitals.disk.free / MIB,
-            min_free / MIB
-        );
-        let why = "a server is not ready, and changes fail when the disk is full";
-        findings.push(Finding::new(DiskNearlyFull, what, why, FREE_SPACE));
+        findings.push(Finding::new(
+            DiskNearlyFull,
+            language.d_disk_nearly_full(vitals.disk.free / MIB, min_free / MIB),
+            language.d_disk_nearly_full_why(),
+            language.d_free_space_fix(),
+        ));
     }
     if vitals.disk.lacks_reserve {
-        let what = "there is too little free space for a reserve, which a server keeps for when the disk is full";
-        let why = "a key that is then revoked is refused only until the server ends, if it cannot be written before";
         findings.push(Finding::new(
             NoReserve,
-            what,
-            why,
-            "free 128 MiB on the catalogue's disk",
+            language.d_no_reserve(),
+            language.d_no_reserve_why(),
+            language.d_no_reserve_fix(),
         ));
     }
     if vitals.background.errors > 0 || vitals.background.write_stopped {
-        let errors = count(
-            vitals.background.errors,
-            "background write of the store",
-            "background writes of the store",
-        );
-        let what = format!("{errors} failed since the program started");
         findings.push(Finding::new(
             StoreErrors,
-            what,
-            "the disk may be failing",
-            "see the log, then lapidary verify TARGET",
+            language.d_store_errors(vitals.background.errors),
+            language.d_store_errors_why(),
+            language.d_store_errors_fix(),
         ));
     }
     findings
@@ -702,6 +702,7 @@ mod tests {
     use lapidary_store::{Background, CacheUse, Disk, PostingCounts};
 
     use super::*;
+    use lapidary_language::Language::English;
 
     fn job(id: u32, task: Task, state: JobState) -> Job {
         let started = Timestamp::UNIX_EPOCH;
@@ -744,14 +745,14 @@ mod tests {
             verified(2, &[]),
             job(1, Task::Verify { fix: false }, JobState::Failed),
         ];
-        let found = of_jobs(&jobs);
+        let found = of_jobs(English, &jobs);
         assert_eq!(
             found[0].detail,
             "the last verification (job 4) found 2 inconsistencies"
         );
         assert_eq!((found.len(), found[0].code), (1, Inconsistent));
-        assert_eq!(concerns(of_jobs(&jobs[2..])), [FailedJob]);
-        assert_eq!(concerns(of_jobs(&jobs[3..])), []);
+        assert_eq!(concerns(of_jobs(English, &jobs[2..])), [FailedJob]);
+        assert_eq!(concerns(of_jobs(English, &jobs[3..])), []);
     }
 
     #[test]
@@ -772,8 +773,9 @@ mod tests {
             }]
         };
         let after = |hours| Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours);
-        let found =
-            |jobs: &[Job], hours| concerns(of_backups(jobs, &Backups::Anywhere, after(hours)));
+        let found = |jobs: &[Job], hours| {
+            concerns(of_backups(English, jobs, &Backups::Anywhere, after(hours)))
+        };
         assert_eq!(found(&backup(JobState::Done), 7 * 24), []);
         assert_eq!(found(&backup(JobState::Done), 7 * 24 + 1), [OldBackup]);
         assert_eq!(found(&backup(JobState::Failed), 1), [NoBackup]);
@@ -815,22 +817,28 @@ mod tests {
         };
         let vitals = |free, errors, write_stopped| reserved(free, false, errors, write_stopped);
         assert_eq!(
-            concerns(of_store(&reserved(10, true, 0, false), 10)),
+            concerns(of_store(English, &reserved(10, true, 0, false), 10)),
             [NoReserve]
         );
-        assert_eq!(concerns(of_store(&vitals(10, 0, false), 10)), []);
+        assert_eq!(concerns(of_store(English, &vitals(10, 0, false), 10)), []);
         assert_eq!(
-            concerns(of_store(&vitals(9, 0, false), 10)),
+            concerns(of_store(English, &vitals(9, 0, false), 10)),
             [DiskNearlyFull]
         );
-        assert_eq!(concerns(of_store(&vitals(10, 1, false), 10)), [StoreErrors]);
-        assert_eq!(concerns(of_store(&vitals(10, 0, true), 10)), [StoreErrors]);
+        assert_eq!(
+            concerns(of_store(English, &vitals(10, 1, false), 10)),
+            [StoreErrors]
+        );
+        assert_eq!(
+            concerns(of_store(English, &vitals(10, 0, true), 10)),
+            [StoreErrors]
+        );
     }
 
     #[test]
     fn only_stricter_rules_find_less() {
         let usual = Recipe::hardened().rule();
-        assert_eq!(concerns(of_rule(usual, usual)), []);
+        assert_eq!(concerns(of_rule(English, usual, usual)), []);
         let looser = Rule {
             min_common: 1,
             common_cap: u32::MAX,
@@ -838,8 +846,9 @@ mod tests {
             min_support: 0.0,
             ..usual
         };
-        assert_eq!(concerns(of_rule(looser, usual)), []);
+        assert_eq!(concerns(of_rule(English, looser, usual)), []);
         let stricter = of_rule(
+            English,
             Rule {
                 common_cap: 5,
                 min_evidence: 3.0,

@@ -4,61 +4,78 @@ use crate::api::Finding;
 use crate::api::FindingCode::{
     EvictingNode, LostData, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent,
 };
+use lapidary_language::Language;
 use lapidary_store::{ClusterVitals, NodeVitals};
 
 /// From this share of its maximum memory on, in percent, a node is nearly full.
 const NEARLY_FULL: u64 = 85;
 
 /// The finding about nodes that have lost data, if any have.
-pub(super) fn of_losses(vitals: &ClusterVitals) -> Option<Finding> {
-    let lost = vitals.lost.join("; ");
-    let why = "all answers that need such a node are refused, because they would miss books";
-    let fix = "start each of them with its data, or see what is lost and repair the rest: lapidary verify TARGET --fix";
-    (!lost.is_empty()).then(|| Finding::new(LostData, lost, why, fix))
+pub(super) fn of_losses(language: Language, vitals: &ClusterVitals) -> Option<Finding> {
+    (!vitals.lost.is_empty()).then(|| {
+        Finding::new(
+            LostData,
+            language.d_lost_data(&vitals.lost.join("; ")),
+            language.d_lost_data_why(),
+            language.d_lost_data_fix(),
+        )
+    })
 }
 
 /// Finds what is unhealthy. `untouched`: there has never been anything in the catalogue.
-pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding> {
+pub(super) fn of_cluster(
+    language: Language,
+    vitals: &ClusterVitals,
+    untouched: bool,
+) -> Vec<Finding> {
     let those = |is_unhealthy: &dyn Fn(&NodeVitals) -> bool| those(vitals, is_unhealthy);
     let evicting = those(&|node| node.evicts.is_some()).map(|nodes| {
-        let what = format!("these nodes may drop keys when their memory is full: {nodes}");
-        let fix = configure(&nodes, "maxmemory-policy noeviction");
         Finding::new(
             EvictingNode,
-            what,
-            "checks would miss books, and nobody would know",
-            fix,
+            language.d_evicting_node(&nodes),
+            language.d_evicting_node_why(),
+            configure(&nodes, "maxmemory-policy noeviction"),
         )
     });
-    let is_replicated = vitals.nodes.iter().any(|node| node.replicas > 0);
-    let alone = those(&|node| node.is_primary && node.replicas == 0).map(|nodes| {
-        let (what, first) =
-            (format!("these nodes have no replica: {nodes}"), nodes.split(' ').next().unwrap_or_default());
-        let why = if is_replicated {
-            "other nodes have replicas, so changes of what these hold are refused, and slots that are moved to them take no more"
-        } else {
-            "if one is lost, its books are, and checks fail until it is back"
-        };
-        let fix =
-            format!("start a new node for each, then redis-cli --cluster add-node HOST:PORT {first} --cluster-slave");
-        Finding::new(MissingReplica, what, why, fix)
-    });
+    let alone = those(&|node| node.is_primary && node.replicas == 0)
+        .map(|nodes| missing_replica(language, vitals, &nodes));
     let full = those(&|node| node.is_primary && node.fullness() >= NEARLY_FULL).map(|nodes| {
-        let what = format!("these nodes use {NEARLY_FULL} % of their memory or more: {nodes}");
-        let fix = "lapidary compact TARGET, then add a node with a replica, and move slots to it: redis-cli --cluster rebalance HOST:PORT \
-                   --cluster-use-empty-masters";
-        Finding::new(NodeNearlyFull, what, "books are refused when a node is full", fix)
+        Finding::new(
+            NodeNearlyFull,
+            language.d_node_nearly_full(NEARLY_FULL, &nodes),
+            language.d_node_nearly_full_why(),
+            language.d_node_nearly_full_fix(),
+        )
     });
     let missing = untouched.then(|| {
-        let fix = "name the right nodes and prefix, or lapidary copy --from DIR --to URL";
-        let what = "there is no catalogue in the cluster under this prefix";
-        Finding::new(MissingCatalogue, what, "checks find nothing", fix)
+        Finding::new(
+            MissingCatalogue,
+            language.d_missing_catalogue(),
+            language.d_missing_catalogue_why(),
+            language.d_missing_catalogue_fix(),
+        )
     });
-    let [unsaved, failing] = not_persistent(vitals);
+    let [unsaved, failing] = not_persistent(language, vitals);
     [evicting, alone, unsaved, failing, full, missing]
         .into_iter()
         .flatten()
         .collect()
+}
+
+fn missing_replica(language: Language, vitals: &ClusterVitals, nodes: &str) -> Finding {
+    let why = if vitals.nodes.iter().any(|node| node.replicas > 0) {
+        language.d_missing_replica_of_some_why()
+    } else {
+        language.d_missing_replica_why()
+    };
+    let first = nodes.split(' ').next().unwrap_or_default();
+    let add = format!("redis-cli --cluster add-node HOST:PORT {first} --cluster-slave");
+    Finding::new(
+        MissingReplica,
+        language.d_missing_replica(nodes),
+        why,
+        language.d_missing_replica_fix(&add),
+    )
 }
 
 /// The addresses of unhealthy nodes; `None` if there are none.
@@ -69,18 +86,22 @@ fn those(vitals: &ClusterVitals, is_unhealthy: &dyn Fn(&NodeVitals) -> bool) -> 
 }
 
 /// Nodes whose data is not on disk: by their settings, and because a disk failed.
-fn not_persistent(vitals: &ClusterVitals) -> [Option<Finding>; 2] {
+fn not_persistent(language: Language, vitals: &ClusterVitals) -> [Option<Finding>; 2] {
     let unsaved = those(vitals, &|node| !node.is_saved).map(|nodes| {
-        let what = format!("these nodes do not keep their data on disk: {nodes}");
-        let why = "if all copies of a part lose power, its books are lost";
-        let fix = configure(&nodes, "appendonly yes");
-        Finding::new(NotPersistent, what, why, fix)
+        Finding::new(
+            NotPersistent,
+            language.d_not_persistent(&nodes),
+            language.d_not_persistent_why(),
+            configure(&nodes, "appendonly yes"),
+        )
     });
     let failing = those(vitals, &|node| node.cannot_save).map(|nodes| {
-        let what = format!("these nodes could not write to their disk: {nodes}");
-        let why = "what is in their memory only is lost when they stop";
-        let fix = "free some space on their disks, and see their logs";
-        Finding::new(NotPersistent, what, why, fix)
+        Finding::new(
+            NotPersistent,
+            language.d_cannot_save(&nodes),
+            language.d_cannot_save_why(),
+            language.d_cannot_save_fix(),
+        )
     });
     [unsaved, failing]
 }
@@ -92,6 +113,7 @@ fn configure(nodes: &str, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use lapidary_language::Language;
     use lapidary_store::{ClusterVitals, NodeVitals};
 
     use super::of_cluster;
@@ -124,7 +146,7 @@ mod tests {
                 redirects: 0,
                 failovers: 0,
             };
-            let findings = of_cluster(&vitals, false);
+            let findings = of_cluster(Language::English, &vitals, false);
             findings
                 .first()
                 .map(|found| (found.detail.clone(), found.reason.clone()))

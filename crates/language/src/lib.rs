@@ -1,9 +1,9 @@
-//! The languages that reports and the console are written in: messages, plurals and numbers.
+//! The languages that reports, the console and `doctor` are written in: messages, plurals and numbers.
 //!
 //! A message is declared, with its arguments, where it is worded in English ([Fluent](https://projectfluent.org)). The build
 //! script makes a method of [`Language`] of it.
 //!
-//! What is said belongs to `report` and the console; this crate only knows how.
+//! What is said belongs to `report`, the console and `catalogue`; this crate only knows how.
 //!
 //! ```
 //! use lapidary_language::Language;
@@ -69,6 +69,7 @@ impl Language {
                 concat!(
                     include_str!("en.ftl"),
                     include_str!("console/en.ftl"),
+                    include_str!("doctor/en.ftl"),
                     include_str!("problems/en.ftl")
                 )
             }
@@ -76,6 +77,7 @@ impl Language {
                 concat!(
                     include_str!("ru.ftl"),
                     include_str!("console/ru.ftl"),
+                    include_str!("doctor/ru.ftl"),
                     include_str!("problems/ru.ftl")
                 )
             }

@@ -206,3 +206,30 @@ fn tags() {
         "reports are written in en and ru"
     );
 }
+
+/// Whoever copies a command from a sentence runs the same one in every language.
+#[test]
+fn commands_are_the_same_in_every_language() {
+    let is_of_command = |word: &&str| {
+        let is_placeholder = word.len() > 1
+            && word
+                .chars()
+                .all(|c| "-:".contains(c) || c.is_ascii_uppercase());
+        is_placeholder || word.starts_with("--") || ["lapidary", "redis-cli"].contains(word)
+    };
+    let commands = |language: Language, id: &str| {
+        let said = language.say(id, &[]);
+        let words = said.split(|c: char| c.is_whitespace() || ",;`".contains(c));
+        let mut words: Vec<String> = words.filter(is_of_command).map(str::to_owned).collect();
+        words.sort_unstable();
+        words
+    };
+    let ids = MESSAGES
+        .iter()
+        .map(|(id, _)| *id)
+        .filter(|id| id.starts_with("d_"));
+    for id in ids {
+        let [english, russian] = Language::ALL.map(|language| commands(language, id));
+        assert_eq!(english, russian, "{id}");
+    }
+}

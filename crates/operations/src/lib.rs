@@ -81,6 +81,9 @@ pub trait Operation: 'static {
     /// Whether it creates something each time, so that a client which sends it again says so (`Idempotency-Key`).
     const CREATES: bool = false;
 
+    /// Whether its answer has sentences, in the language that the client prefers (`Accept-Language`).
+    const HAS_SENTENCES: bool = false;
+
     /// Where it can be shown what was created or begun, if that is not at its own path.
     fn place(_answer: &Self::Answer) -> Option<String> {
         None

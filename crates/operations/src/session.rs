@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use lapidary_catalogue::api::{Finding, History};
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Terms};
+use lapidary_language::Language;
 use lapidary_store::{Actor, Library, Table, tag_of};
 
 use crate::OperationError;
@@ -19,6 +20,8 @@ pub struct Session<'c> {
     pub libraries: Option<BTreeSet<Library>>,
     /// The process in which it runs.
     pub host: &'c dyn Host,
+    /// The language of sentences in its answer.
+    pub language: Language,
     editor: Editor<'c>,
 }
 
@@ -35,6 +38,7 @@ impl<'c> Session<'c> {
             catalogue,
             libraries,
             host,
+            language: Language::default(),
             editor: catalogue.by(actor),
         }
     }
@@ -62,6 +66,12 @@ impl<'c> Session<'c> {
             editor: self.editor.on(terms),
             ..self
         }
+    }
+
+    /// The same session, whose answer is in this language.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Self {
+        Self { language, ..self }
     }
 
     /// For whom filed checks are shown; `None` for whoever sees all.
@@ -100,7 +110,7 @@ pub trait Host: Send + Sync {
     }
 
     /// Why people cannot sign in with their identity provider, if they cannot.
-    fn sign_in_fault(&self) -> Option<Finding> {
+    fn sign_in_fault(&self, _language: Language) -> Option<Finding> {
         None
     }
 

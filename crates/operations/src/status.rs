@@ -10,6 +10,7 @@ use lapidary_catalogue::api::{
 };
 use lapidary_catalogue::{SOON, diagnose};
 use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -164,26 +165,36 @@ impl Operation for Diagnose {
     type Answer = Findings;
     const ENDPOINT: Endpoint = Endpoint::get("/v1/doctor", Needs::Admin)
         .named("doctor", "Show what is unhealthy, and what fixes it")
-        .about("Takes no longer for a large catalogue than for a small one. In a `fix`, `TARGET` stands for `--server URL`.")
+        .about(
+            "Takes no longer for a large catalogue than for a small one. In a `fix`, `TARGET` stands for `--server URL`. \
+             `Accept-Language` (`en` or `ru`) selects the language of `detail`, `reason` and `fix`.",
+        )
         .answers(&[(200, "What is unhealthy; empty if nothing is")]);
+    const HAS_SENTENCES: bool = true;
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Findings, OperationError> {
-        let mut findings = diagnose(session, session.host.min_free())?;
-        let until = session.host.certificate_until();
-        findings.extend(until.and_then(|until| of_certificate(until, Timestamp::now())));
-        findings.extend(session.host.sign_in_fault());
+        let (host, language) = (session.host, session.language);
+        let mut findings = diagnose(session, host.min_free(), language)?;
+        let until = host.certificate_until();
+        findings.extend(until.and_then(|until| of_certificate(language, until, Timestamp::now())));
+        findings.extend(host.sign_in_fault(language));
         Ok(Findings { findings })
     }
 }
 
-fn of_certificate(until: Timestamp, now: Timestamp) -> Option<Finding> {
-    let verb = if until <= now { "expired" } else { "expires" };
+fn of_certificate(language: Language, until: Timestamp, now: Timestamp) -> Option<Finding> {
+    let day = until.strftime("%Y-%m-%d").to_string();
     (until.duration_since(now) < SOON).then(|| {
+        let what = if until <= now {
+            language.d_expired_certificate(&day)
+        } else {
+            language.d_expiring_certificate(&day)
+        };
         Finding::new(
             ExpiringCertificate,
-            format!("the TLS certificate {verb} on {}", until.strftime("%Y-%m-%d")),
-            "clients refuse a server whose certificate has expired",
-            "renew the files of --certificate and --private-key; the server reads them again by itself",
+            what,
+            language.d_expiring_certificate_why(),
+            language.d_expiring_certificate_fix(),
         )
     })
 }

@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use jiff::ToSpan as _;
+use lapidary_language::Language;
 use lapidary_store::{Actor, AuditFrom, BookKey, Library, Rights, RowChange};
 use proptest::prelude::*;
 
@@ -372,7 +373,7 @@ fn no_more_checks_are_watched_than_may_be() {
     let expected = [CheckState::Watched, CheckState::Clear, CheckState::Clear];
     assert_eq!(states, expected);
     let is_told = |catalogue: &Catalogue| {
-        let findings = diagnose(catalogue, 0).expect("a store");
+        let findings = diagnose(catalogue, 0, Language::English).expect("a store");
         findings
             .iter()
             .any(|one| one.code == FindingCode::WatchesFull)
