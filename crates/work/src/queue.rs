@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -152,8 +151,8 @@ impl<K: WorkKind> WorkQueue<K> {
             return Ok(());
         };
         let queue = Arc::clone(self);
-        let thread = thread::Builder::new().name(format!("lapidary-{}", K::NAME));
-        if let Err(error) = thread.spawn(move || queue.run_one(task, &Arc::new(work))) {
+        let run = move || queue.run_one(task, &Arc::new(work));
+        if let Err(error) = self.runner.do_work(K::NAME, name, run) {
             tracing::error!("no thread for '{name}': {error}");
         }
         Ok(())
@@ -339,7 +338,8 @@ mod tests {
     fn work_is_done_within_its_places_and_bottlenecks() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = RocksStore::open_or_create(folder.path()).expect("a store");
-        let runner = Runner::new(Arc::new(store) as Arc<dyn Store>);
+        let store: Arc<dyn Store> = Arc::new(store);
+        let runner = Runner::new(Arc::clone(&store));
         let pieces = Arc::new(Pieces {
             left: vec!["site 1", "site 2", "a", "b"].into(),
             running: Mutex::default(),
@@ -353,5 +353,7 @@ mod tests {
         runner.join();
         assert!(runner.begin("a").expect("the store").is_none());
         assert_eq!(*pieces.most.lock(), (2, 1));
+        drop(runner);
+        assert_eq!(Arc::strong_count(&store), 1, "no thread has the store");
     }
 }

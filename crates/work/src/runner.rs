@@ -1,6 +1,8 @@
 //! The work of a process.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::mem::take;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -22,7 +24,13 @@ pub struct Runner {
     pub(crate) registry: Mutex<Registry>,
     /// Signals that the registry has changed.
     pub(crate) changed: Condvar,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Vec<RunnerThread>>,
+}
+
+/// A thread, and the name of the work that it does if it is of a kind.
+struct RunnerThread {
+    work: Option<String>,
+    handle: JoinHandle<()>,
 }
 
 /// What is being done.
@@ -136,9 +144,25 @@ impl Runner {
 
     /// Does something else in the background, until it sees that it [must stop](Runner::is_stopping).
     pub fn beside(&self, work: impl FnOnce() + Send + 'static) {
+        self.remember(None, thread::spawn(work));
+    }
+
+    /// Does work of a kind in a thread of its own.
+    pub(crate) fn do_work(
+        &self,
+        kind: &str,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        let thread = thread::Builder::new().name(format!("lapidary-{kind}"));
+        self.remember(Some(name.to_owned()), thread.spawn(work)?);
+        Ok(())
+    }
+
+    fn remember(&self, work: Option<String>, handle: JoinHandle<()>) {
         let mut threads = self.threads.lock();
-        threads.retain(|thread| !thread.is_finished());
-        threads.push(thread::spawn(work));
+        threads.retain(|thread| !thread.handle.is_finished());
+        threads.push(RunnerThread { work, handle });
     }
 
     /// Whether everything is to stop.
@@ -165,12 +189,27 @@ impl Runner {
         }
     }
 
-    /// Waits until everything has stopped.
+    /// Waits until everything has stopped, but for work that is left alone. A thread that ends has the store until it has ended,
+    /// and the process must not end before.
     pub fn join(&self) {
-        let threads = std::mem::take(&mut *self.threads.lock());
-        for thread in threads {
-            // One that panicked has said so.
-            let _ = thread.join();
+        loop {
+            let threads = take(&mut *self.threads.lock());
+            if threads.is_empty() {
+                return;
+            }
+            let (schedules, works): (Vec<_>, Vec<_>) = threads
+                .into_iter()
+                .partition(|thread| thread.work.is_none());
+            // Once these have ended, what is still registered is left alone.
+            for thread in schedules {
+                // One that panicked has said so.
+                let _ = thread.handle.join();
+            }
+            let is_left =
+                |thread: &RunnerThread| thread.work.as_ref().is_some_and(|name| self.has(name));
+            for thread in works.into_iter().filter(|thread| !is_left(thread)) {
+                let _ = thread.handle.join();
+            }
         }
     }
 }
