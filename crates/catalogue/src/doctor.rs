@@ -55,9 +55,9 @@ impl Finding {
 
 /// Finds what is unhealthy, and says it in this language. A disk with less than `min_free` free bytes is nearly full.
 pub fn diagnose(
+    language: Language,
     catalogue: &Catalogue,
     min_free: u64,
-    language: Language,
 ) -> Result<Vec<Finding>, CatalogueError> {
     let now = Timestamp::now();
     let cluster = catalogue.cluster();

@@ -174,7 +174,7 @@ impl Operation for Diagnose {
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Findings, OperationError> {
         let (host, language) = (session.host, session.language);
-        let mut findings = diagnose(session, host.min_free(), language)?;
+        let mut findings = diagnose(language, session, host.min_free())?;
         let until = host.certificate_until();
         findings.extend(until.and_then(|until| of_certificate(language, until, Timestamp::now())));
         findings.extend(host.sign_in_fault(language));

@@ -252,6 +252,10 @@ fn foremost<'o>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
     use parking_lot::Mutex;
 
     use lapidary_store::{RocksStore, Store};
@@ -283,10 +287,26 @@ mod tests {
 
     /// Pieces of work, some of which are of a site.
     struct Pieces {
+        /// How many of the threads that did one have ended.
+        threads_ended: AtomicUsize,
         left: Mutex<Vec<&'static str>>,
         running: Mutex<Vec<&'static str>>,
         /// The most that was done at once, in all and of the site.
         most: Mutex<(usize, usize)>,
+    }
+
+    /// Of a thread that takes its time to end.
+    struct ThreadEnd(Arc<Pieces>);
+
+    impl Drop for ThreadEnd {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(50));
+            self.0.threads_ended.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    thread_local! {
+        static END: RefCell<Option<ThreadEnd>> = const { RefCell::new(None) };
     }
 
     impl WorkKind for Arc<Pieces> {
@@ -317,6 +337,7 @@ mod tests {
         }
 
         fn run(&self, name: &'static str, work: &Arc<LeasedWork>) -> Result<(), StoreError> {
+            END.replace(Some(ThreadEnd(Arc::clone(self))));
             let mut running = self.running.lock();
             running.push(name);
             let of_site = running.iter().filter(|name| is_of_site(name)).count();
@@ -338,9 +359,9 @@ mod tests {
     fn work_is_done_within_its_places_and_bottlenecks() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = RocksStore::open_or_create(folder.path()).expect("a store");
-        let store: Arc<dyn Store> = Arc::new(store);
-        let runner = Runner::new(Arc::clone(&store));
+        let runner = Runner::new(Arc::new(store) as Arc<dyn Store>);
         let pieces = Arc::new(Pieces {
+            threads_ended: AtomicUsize::new(0),
             left: vec!["site 1", "site 2", "a", "b"].into(),
             running: Mutex::default(),
             most: Mutex::default(),
@@ -353,7 +374,7 @@ mod tests {
         runner.join();
         assert!(runner.begin("a").expect("the store").is_none());
         assert_eq!(*pieces.most.lock(), (2, 1));
-        drop(runner);
-        assert_eq!(Arc::strong_count(&store), 1, "no thread has the store");
+        let ended = pieces.threads_ended.load(Ordering::Relaxed);
+        assert_eq!(ended, 4, "a thread is still running");
     }
 }

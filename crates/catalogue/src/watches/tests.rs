@@ -373,7 +373,7 @@ fn no_more_checks_are_watched_than_may_be() {
     let expected = [CheckState::Watched, CheckState::Clear, CheckState::Clear];
     assert_eq!(states, expected);
     let is_told = |catalogue: &Catalogue| {
-        let findings = diagnose(catalogue, 0, Language::English).expect("a store");
+        let findings = diagnose(Language::English, catalogue, 0).expect("a store");
         findings
             .iter()
             .any(|one| one.code == FindingCode::WatchesFull)
