@@ -69,7 +69,8 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
         "{twice} were fetched again after {kills} kills"
     );
     // Removed through one server, it stops in the other.
-    send(&servers[0], "POST", "/v1/sources/it/run", &Value::Null);
+    let third = send(&servers[0], "POST", "/v1/sources/it/run", &Value::Null);
+    assert_eq!(third.0, 202);
     let before = asked();
     until("it is run a third time", || asked() > before + 5);
     for server in &servers {

@@ -81,6 +81,13 @@ pub(super) struct HarvestState {
     pub(super) last: Option<RunRecord>,
 }
 
+impl HarvestState {
+    /// Whether the last run has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.last.as_ref().is_some_and(|last| last.ended.is_some())
+    }
+}
+
 /// What some sources have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct QueueTotals {

@@ -1,13 +1,15 @@
 //! When sources run, in rows of the store whose keys no name of a source begins with:
 //!
 //! ```text
-//! \0 'w' source → a run that is wanted: asked for, due, or not at its end
+//! \0 'w' source → a run that is asked for
+//! \0 'r' source → a run that was begun, and is not at its end
 //! \0 'b' source → the beat of the current or last run
 //! \0 'g' source → it was removed, and what is known of it is not all cleared yet
 //! ```
 //!
-//! Whoever asks for a run writes the first. Whoever runs the source writes the second all the while, and deletes the first at
-//! the end.
+//! Whoever asks for a run writes the first. Whoever runs the source puts the second in its place and writes the third all the
+//! while. At the end, it first writes in the state of the source that the run has ended, and then deletes the second: whatever is
+//! asked for in between is another run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -97,7 +99,10 @@ pub(super) struct Beat {
 /// When a source runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RunPlan {
+    /// The run that was begun, or else the one that is asked for.
     pub(super) planned: Option<PlannedRun>,
+    /// Whether it was begun.
+    pub(super) is_begun: bool,
     pub(super) beat: Option<Beat>,
 }
 
@@ -109,10 +114,19 @@ impl RunPlan {
         })
     }
 
-    /// Whether a run that is asked for now is one that goes on already. One that has deleted what planned it is at its end,
-    /// whatever its beat says.
-    pub(super) fn goes_on(&self) -> bool {
-        self.is_running() && self.planned.is_some()
+    /// What notes that a run is asked for. `None` if one goes on already: what the state of the source says of the last run tells
+    /// one that goes on from one at its end.
+    pub(super) fn ask(
+        &self,
+        name: &BookId,
+        has_ended: impl FnOnce() -> Result<bool, HarvestError>,
+    ) -> Result<Option<RowChange>, HarvestError> {
+        if self.is_begun && !self.is_running() {
+            // It was killed, or could not go on: it does so now.
+            return Ok(Some(put_begun(name, &PlannedRun::now())));
+        }
+        let goes_on = self.is_begun && !has_ended()?;
+        Ok((!goes_on).then(|| put_asked(name)))
     }
 
     /// When it is to run, if ever.
@@ -136,6 +150,10 @@ pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, RunPlan>, 
     let mut plans = BTreeMap::<String, RunPlan>::new();
     each(catalogue, b'w', |name, planned| {
         plans.entry(name).or_default().planned = Some(planned);
+    })?;
+    each(catalogue, b'r', |name, begun| {
+        let plan = plans.entry(name).or_default();
+        (plan.planned, plan.is_begun) = (Some(begun), true);
     })?;
     each(catalogue, b'b', |name, beat| {
         plans.entry(name).or_default().beat = Some(beat);
@@ -163,8 +181,15 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
 
 /// The plan of a source.
 pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<RunPlan, HarvestError> {
+    let begun: Option<PlannedRun> = get(catalogue, &key(b'r', name.as_str()))?;
+    let is_begun = begun.is_some();
+    let planned = match begun {
+        Some(begun) => Some(begun),
+        None => get(catalogue, &key(b'w', name.as_str()))?,
+    };
     Ok(RunPlan {
-        planned: get(catalogue, &key(b'w', name.as_str()))?,
+        planned,
+        is_begun,
         beat: get(catalogue, &key(b'b', name.as_str()))?,
     })
 }
@@ -203,12 +228,21 @@ fn get<V: DeserializeOwned>(catalogue: &Catalogue, key: &[u8]) -> Result<Option<
     Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
 }
 
-pub(super) fn put_planned(name: &BookId, planned: &PlannedRun) -> RowChange {
-    put(Table::Harvests, key(b'w', name.as_str()), planned)
+fn put_asked(name: &BookId) -> RowChange {
+    let now = PlannedRun::now();
+    put(Table::Harvests, key(b'w', name.as_str()), &now)
 }
 
-pub(super) fn drop_planned(name: &BookId) -> RowChange {
+pub(super) fn drop_asked(name: &BookId) -> RowChange {
     RowChange::delete(Table::Harvests, key(b'w', name.as_str()))
+}
+
+pub(super) fn put_begun(name: &BookId, begun: &PlannedRun) -> RowChange {
+    put(Table::Harvests, key(b'r', name.as_str()), begun)
+}
+
+pub(super) fn drop_begun(name: &BookId) -> RowChange {
+    RowChange::delete(Table::Harvests, key(b'r', name.as_str()))
 }
 
 pub(super) fn put_beat(name: &BookId, begun: Timestamp, runs: bool) -> RowChange {
@@ -246,8 +280,8 @@ pub(super) fn removed(catalogue: &Catalogue) -> Result<Vec<BookId>, HarvestError
 }
 
 /// All rows of a source's plan, to delete them.
-pub(super) fn drop_plan(name: &BookId) -> [RowChange; 2] {
-    [b'w', b'b'].map(|kind| RowChange::delete(Table::Harvests, key(kind, name.as_str())))
+pub(super) fn drop_plan(name: &BookId) -> [RowChange; 3] {
+    [b'w', b'r', b'b'].map(|kind| RowChange::delete(Table::Harvests, key(kind, name.as_str())))
 }
 
 #[cfg(test)]
@@ -256,18 +290,27 @@ mod tests {
 
     #[test]
     fn a_run_at_its_end_is_not_the_one_that_is_asked_for() {
+        let name = "it".parse().expect("a name");
         let now = Timestamp::now();
-        let beat = |runs| Beat {
-            begun: now,
-            seen: now,
-            runs,
+        let asked = |is_begun: bool, runs, has_ended| {
+            let plan = RunPlan {
+                planned: is_begun.then(PlannedRun::now),
+                is_begun,
+                beat: Some(Beat {
+                    begun: now,
+                    seen: now,
+                    runs,
+                }),
+            };
+            let row = plan.ask(&name, || Ok(has_ended)).expect("an answer");
+            row.map(|row| row.key)
         };
-        let plan = |planned, runs| RunPlan {
-            planned,
-            beat: Some(beat(runs)),
-        };
-        assert!(plan(Some(PlannedRun::now()), true).goes_on());
-        assert!(!plan(None, true).goes_on());
-        assert!(!plan(Some(PlannedRun::now()), false).goes_on());
+        let [another, the_same] = [b'w', b'r'].map(|kind| Some(key(kind, "it")));
+        assert_eq!(asked(false, false, true), another, "nothing runs");
+        assert_eq!(asked(false, true, true), another, "it has just ended");
+        assert_eq!(asked(true, true, true), another, "it is at its end");
+        assert_eq!(asked(true, true, false), None, "it runs");
+        assert_eq!(asked(true, false, false), the_same, "it waits");
+        assert_eq!(asked(true, false, true), the_same, "it is about to begin");
     }
 }

@@ -14,7 +14,7 @@ use super::frontier::{
 };
 use super::links::{PageLinks, reading_of};
 use super::listed::{OfKey, PageListing, PageProgress};
-use super::plan::{drop_planned, put_beat};
+use super::plan::{drop_begun, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{NumberWalk, is_guess};
 use super::web::{Download, Fetched, Validators, Web};
@@ -637,7 +637,7 @@ impl<'c> Harvest<'c> {
         let tally = *self.tally();
         self.state.last.get_or_insert_default().ended = Some(Timestamp::now());
         let ended = self.noted(None);
-        self.write_and_note(vec![drop_planned(&self.name)], &[ended])?;
+        self.write_and_note(vec![drop_begun(&self.name)], &[ended])?;
         Ok(tally)
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::folders::Folders;
-use super::plan::{PlannedRun, end_all, plans, put_planned, removed};
+use super::plan::{PlannedRun, drop_asked, end_all, plans, put_begun, removed};
 use super::sources::clear_source;
 use super::sources::{Sources as _, lease_of};
 use super::{Harvest, HarvestError, Quotas, Source, Tally};
@@ -171,11 +171,11 @@ impl WorkKind for Schedule {
             at: Timestamp::now(),
             ..planned
         };
-        if !work.apply(&[put_planned(&name, &planned)])? {
+        if !work.apply(&[put_begun(&name, &planned), drop_asked(&name)])? {
             return Ok(());
         }
         if let Some(next) = next_run(&name, planned, self.harvest(&name, work)) {
-            work.apply(&[put_planned(&name, &next)])?;
+            work.apply(&[put_begun(&name, &next)])?;
         }
         Ok(())
     }

@@ -8,9 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::frontier::{Frontier, RunRecord};
-use super::plan::{
-    self, PlannedRun, RunPlan, drop_plan, drop_removed, is_removed, put_planned, put_removed,
-};
+use super::plan::{self, RunPlan, drop_plan, drop_removed, is_removed, put_removed};
 use super::trial::Trial;
 use super::{Entry, HarvestError, Source, Tally};
 use lapidary_catalogue::api::{
@@ -377,8 +375,9 @@ pub fn want_source(editor: &Editor<'_>, name: &BookId) -> Result<(), HarvestErro
     if editor.source(name)?.paused {
         return Err(HarvestError::Paused(name.as_str().to_owned()));
     }
-    if !plan::plan(editor, name)?.goes_on() {
-        editor.apply_rows(&[put_planned(name, &PlannedRun::now())])?;
+    let has_ended = || Ok(Frontier::new(editor, name).state()?.has_ended());
+    if let Some(row) = plan::plan(editor, name)?.ask(name, has_ended)? {
+        editor.apply_rows(&[row])?;
     }
     Ok(())
 }
