@@ -621,8 +621,15 @@ fn disguised_books_are_called_so_and_others_are_not() {
     for (name, signs) in &signs {
         assert!(!signs.is_disguised(), "{name}: {signs:?}");
     }
-    let texts: Vec<&str> = books.iter().map(|(_, text)| text.as_str()).collect();
+    let texts: Vec<&str> = books.iter().map(|(_, text)| middle(text)).collect();
     attacks_are_noticed(&texts, |_| true);
+}
+
+/// A part of a book, of 64 KiB: enough words for the share of those that an attack changes.
+fn middle(text: &str) -> &str {
+    let start = text.len().saturating_sub(64 << 10) / 2;
+    let end = text.len() - start;
+    &text[text.floor_char_boundary(start)..text.floor_char_boundary(end)]
 }
 
 #[test]
