@@ -181,16 +181,15 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
 
 /// The plan of a source.
 pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<RunPlan, HarvestError> {
-    let begun: Option<PlannedRun> = get(catalogue, &key(b'r', name.as_str()))?;
-    let is_begun = begun.is_some();
-    let planned = match begun {
-        Some(begun) => Some(begun),
-        None => get(catalogue, &key(b'w', name.as_str()))?,
-    };
+    // In one read: when a run begins, it moves from the first row to the second.
+    let keys = [b'w', b'r', b'b'].map(|kind| key(kind, name.as_str()));
+    let mut rows = catalogue.rows_of(Table::Harvests, &keys)?.into_iter();
+    let mut next = || rows.next().flatten();
+    let (asked, begun, beat) = (parsed(next()), parsed(next()), parsed(next()));
     Ok(RunPlan {
-        planned,
-        is_begun,
-        beat: get(catalogue, &key(b'b', name.as_str()))?,
+        is_begun: begun.is_some(),
+        planned: begun.or(asked),
+        beat,
     })
 }
 
@@ -224,8 +223,12 @@ fn each<V: DeserializeOwned>(
 }
 
 fn get<V: DeserializeOwned>(catalogue: &Catalogue, key: &[u8]) -> Result<Option<V>, HarvestError> {
-    let value = catalogue.row(Table::Harvests, key)?;
-    Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
+    Ok(parsed(catalogue.row(Table::Harvests, key)?))
+}
+
+/// The value of a row. One that cannot be read is as good as none.
+fn parsed<V: DeserializeOwned>(row: Option<Vec<u8>>) -> Option<V> {
+    row.and_then(|row| serde_json::from_slice(&row).ok())
 }
 
 fn put_asked(name: &BookId) -> RowChange {
@@ -306,6 +309,7 @@ mod tests {
             row.map(|row| row.key)
         };
         let [another, the_same] = [b'w', b'r'].map(|kind| Some(key(kind, "it")));
+        assert_eq!(Some(drop_begun(&name).key), the_same, "the end deletes it");
         assert_eq!(asked(false, false, true), another, "nothing runs");
         assert_eq!(asked(false, true, true), another, "it has just ended");
         assert_eq!(asked(true, true, true), another, "it is at its end");
