@@ -37,8 +37,14 @@ pub(super) fn commit(
     let _numbering = store.numbering.lock();
     let (at, actor) = (Timestamp::now(), by.to_string());
     // Not `view`: a caller that changes the recipes holds their lock.
-    let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default())
-        .last_audited()?;
+    let first = RocksSnapshot::new(
+        store,
+        store.db.snapshot(),
+        Arc::default(),
+        Arc::default(),
+        None,
+    )
+    .last_audited()?;
     let mut number = first;
     for action in actions {
         number += 1;

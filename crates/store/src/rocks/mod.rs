@@ -229,11 +229,18 @@ impl RocksStore {
     }
 
     fn view(&self) -> RocksSnapshot<'_> {
+        let changed = self.changed.known(self);
         // Snapshot and recipes must match: recipes change under this lock until they are on disk.
         let recipes = self.recipes.read();
         let snapshot = self.db.snapshot();
         // Read the owners after taking the snapshot, so that all its books have one.
-        RocksSnapshot::new(self, snapshot, recipes.clone(), self.known_owners())
+        RocksSnapshot::new(
+            self,
+            snapshot,
+            recipes.clone(),
+            self.known_owners(),
+            changed,
+        )
     }
 
     fn recipes_to_change(&self) -> RwLockWriteGuard<'_, Arc<Recipes>> {

@@ -126,7 +126,6 @@ fn with_contents(mut store: RocksStore) -> Result<RocksStore, StoreError> {
     let (recipes, owners) = (load_recipes(&store)?, Owners::load(&store)?);
     store.recipes = RwLock::new(Arc::new(recipes));
     store.owners = RwLock::new(Arc::new(owners));
-    store.changed = ChangedGems::load(&store);
     Ok(store)
 }
 

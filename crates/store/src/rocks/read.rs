@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
+use super::changed::GemSet;
 use super::lists::PostingLists;
 use super::long_list::decode_parts;
 use super::owners::{LibraryNo, Owners};
@@ -45,6 +46,8 @@ pub(super) struct RocksSnapshot<'a> {
     snapshot: rocksdb::Snapshot<'a>,
     recipes: Arc<Recipes>,
     owners: Arc<Owners>,
+    /// The gems with changes, if they were known before the snapshot was taken.
+    changed: Option<&'a GemSet>,
     /// The sizes of the recipes that were asked for: a check asks several times.
     sizes: Mutex<BTreeMap<u16, Sizes>>,
     /// The summaries of all libraries, once they were asked for.
@@ -57,12 +60,14 @@ impl<'a> RocksSnapshot<'a> {
         snapshot: rocksdb::Snapshot<'a>,
         recipes: Arc<Recipes>,
         owners: Arc<Owners>,
+        changed: Option<&'a GemSet>,
     ) -> Self {
         Self {
             store,
             snapshot,
             recipes,
             owners,
+            changed,
             sizes: Mutex::default(),
             summaries: OnceLock::new(),
         }
@@ -391,7 +396,10 @@ impl<'a> RocksSnapshot<'a> {
 
     /// Whether a gem, as its key says, may have changes in the delta.
     pub(super) fn may_have_changes(&self, gem_key: &[u8]) -> bool {
-        self.store.changed.may_have(gem_key)
+        if self.changed.is_none() {
+            self.store.changed.look_up();
+        }
+        self.changed.is_none_or(|gems| gems.may_have(gem_key))
     }
 
     /// Notes that reading the list of a gem of so many books has met so many changes.
