@@ -23,7 +23,8 @@ use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::metrics::METRICS;
 use lapidary_checking::{
-    Exact, Meets, Relation, Score, align, exact, kept, kept_probes, meets, of_both,
+    Exact, Meets, Relation, Score, align, exact, exact_in_other_words, kept, kept_probes, meets,
+    of_both,
 };
 use lapidary_store::{BookKey, BookNo, Record, Rights, Snapshot, StoreError};
 
@@ -47,10 +48,15 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
         Meets::No | Meets::Yes => alignment.relation,
     };
     let spans = alignment.spans;
+    let compare = if recipe.is_rewriting() {
+        exact_in_other_words
+    } else {
+        exact
+    };
     let Exact {
         passages,
         total: exact,
-    } = exact(originals.0, originals.1, &spans);
+    } = compare(originals.0, originals.1, &spans);
     let recipe = recipe.name().clone();
     Comparison {
         recipe,

@@ -36,7 +36,7 @@ pub use calibration::{Calibration, Fit};
 pub use collage::{SharedWork, is_collage, name_words};
 pub use covered::{Covered, join_passages};
 pub use exact::memory_to_compare;
-pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
+pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact, exact_in_other_words};
 pub use judge::{
     InformationalReason, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge,
     limits, merge, rank, with_identical,

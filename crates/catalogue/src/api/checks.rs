@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::Problem;
 use lapidary_checking::{
     Exact, Identity, InformationalReason, Passage, Policy, Reason, Relation, Score, Span, exact,
+    exact_in_other_words,
 };
 use lapidary_extract::position::{Locator, PositionRange};
 use lapidary_extract::{Heading, HiddenCount, HiddenWords};
@@ -378,7 +379,8 @@ pub struct Match {
     pub spans: Vec<Span>,
     /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
     pub exact: Option<Identity>,
-    /// The passages around the matching parts, compared word by word; empty if the book's text is not known.
+    /// The passages around the matching parts, compared word by word; empty if the book's text is not known. A phrase of fewer than 50
+    /// letters is left out beside a passage four times as long.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<Passage>,
     /// Whether the book is in an allow-list and so did not affect the verdict.
@@ -401,10 +403,15 @@ impl Match {
 
     /// Compares the passages of a text with the book's text, word by word; each text has a locator.
     pub fn compare(&mut self, text: &str, in_text: &Locator, book: &str, in_book: &Locator) {
+        let compare = if self.informational == Some(InformationalReason::Reworded) {
+            exact_in_other_words
+        } else {
+            exact
+        };
         let Exact {
             mut passages,
             total,
-        } = exact(text, book, &self.spans);
+        } = compare(text, book, &self.spans);
         for passage in &mut passages {
             passage.query_position = Some(in_text.locate(passage.query));
             passage.book_position = Some(in_book.locate(passage.book));

@@ -10,6 +10,7 @@
 //! bound, words count as different, and the result says that it is a lower bound.
 
 mod align;
+mod widened;
 mod words;
 
 use lapidary_gems::Place;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use self::align::{Aligner, WordRun};
+use self::widened::{Pair, widened};
 use self::words::{Word, Words, each_word};
 use super::Span;
 use lapidary_extract::position::PositionRange;
@@ -25,6 +27,9 @@ use lapidary_extract::position::PositionRange;
 const BEYOND: usize = 400;
 /// Passages with at most this many words between them are one.
 const JOINED: usize = 40;
+/// A passage of fewer letters is a phrase. Beside a passage so many times as long, it says nothing more.
+const PHRASE: u64 = 50;
+const BESIDE: u64 = 4;
 
 /// A piece gets no more words once it has this many bytes, so that a passage can be shown in rows.
 const PIECE: u64 = 100;
@@ -146,25 +151,43 @@ pub enum Likeness {
 /// between them become one passage.
 #[must_use]
 pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
+    let words = Words::of(query, book);
+    let pairs = pairs(&words, spans);
+    compared(words, &pairs)
+}
+
+/// Like [`exact`], for texts that say the same in other words: passages go on as far as both have words in common, in any
+/// order.
+#[must_use]
+pub fn exact_in_other_words(query: &str, book: &str, spans: &[Span]) -> Exact {
+    let words = Words::of(query, book);
+    let pairs = widened(&words, &pairs(&words, spans));
+    compared(words, &pairs)
+}
+
+/// The words of spans, in the order of the query.
+fn pairs(words: &Words, spans: &[Span]) -> Vec<Pair> {
     let mut places: Vec<(Place, Place)> = spans
         .iter()
         .filter_map(|span| span.query.bytes.zip(span.book.bytes))
         .collect();
     places.sort_unstable_by_key(|(query, _)| (query.start, query.end));
+    places
+        .into_iter()
+        .map(|(query, book)| (within(&words.query, query), within(&words.book, book)))
+        .filter(|(query, book)| !query.is_empty() && !book.is_empty())
+        .collect()
+}
+
+fn compared(words: Words, pairs: &[Pair]) -> Exact {
     let mut comparing = Comparing {
-        words: Words::of(query, book),
+        words,
         aligner: Aligner::default(),
         found: Vec::new(),
     };
-    for (i, (query, book)) in places.iter().enumerate() {
-        let next = places
-            .get(i + 1)
-            .map(|(next, _)| within(&comparing.words.query, *next).start);
-        comparing.add(
-            within(&comparing.words.query, *query),
-            within(&comparing.words.book, *book),
-            next,
-        );
+    for (i, (query, book)) in pairs.iter().enumerate() {
+        let next = pairs.get(i + 1).map(|(next, _)| next.start);
+        comparing.add(query.clone(), book.clone(), next);
     }
     comparing.finish()
 }
@@ -201,9 +224,6 @@ struct WordPassage {
 impl Comparing {
     /// Adds the passage around a span. The next span begins at the word `next` of the query.
     fn add(&mut self, query: Stretch, book: Stretch, next: Option<usize>) {
-        if query.is_empty() || book.is_empty() {
-            return;
-        }
         // Not into the passage before it, nor into the next span.
         let floor = self
             .found
@@ -242,7 +262,8 @@ impl Comparing {
         }
     }
 
-    fn finish(self) -> Exact {
+    fn finish(mut self) -> Exact {
+        self.leave_phrases_out();
         let mut all: Vec<Option<Likeness>> = vec![None; self.words.query.len()];
         let mut total = Identity {
             lower_bound: self.found.iter().any(|found| !found.complete),
@@ -262,6 +283,17 @@ impl Comparing {
             }
         }
         Exact { passages, total }
+    }
+
+    fn leave_phrases_out(&mut self) {
+        let words = &self.words.query;
+        let letters = |found: &WordPassage| -> u64 {
+            let words = words[found.query.clone()].iter();
+            words.map(|word| u64::from(word.letters)).sum()
+        };
+        let longest = self.found.iter().map(letters).max().unwrap_or(0);
+        self.found
+            .retain(|found| letters(found) >= PHRASE || BESIDE * letters(found) > longest);
     }
 
     fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<WordRun>, bool) {

@@ -1,7 +1,7 @@
 use lapidary_gems::{Place, Recipe};
 use proptest::prelude::*;
 
-use super::{Exact, Identity, Likeness, exact};
+use super::{Exact, Identity, Likeness, exact, exact_in_other_words};
 use crate::{Extent, Range, Span, align, of_both};
 
 /// A text of this many words, of which no two are alike.
@@ -171,6 +171,68 @@ fn passages_do_not_overlap_and_no_word_counts_twice() {
     let found = exact(&turned, &text, &spans);
     assert_eq!((found.passages.len(), found.total), (2, all));
     assert!(found.passages[0].query.end < found.passages[1].query.start);
+}
+
+/// A passage in other words: every third word is another one, and each two that follow one another change places.
+#[test]
+fn a_passage_in_other_words_goes_on_in_any_order() {
+    let [before, shared, behind, other, new] =
+        [(1, 300), (2, 120), (3, 300), (4, 300), (5, 120)].map(|(seed, n)| words(seed, n));
+    let mut reworded = shared.clone();
+    for (at, word) in new.into_iter().enumerate().step_by(3) {
+        reworded[at] = word;
+    }
+    reworded.chunks_exact_mut(2).for_each(|two| two.swap(0, 1));
+    let (shared, reworded) = (shared.join(" "), reworded.join(" "));
+    let query = [before.join(" "), reworded.clone(), behind.join(" ")].join(" ");
+    let book = [other.join(" "), shared.clone(), other.join(" ")].join(" ");
+    let (q, b) = (query.find(&reworded).unwrap(), book.find(&shared).unwrap());
+    let spans = [500, 1_000].map(|at| {
+        let part = |from: usize| (from + at, from + at + 90);
+        span(part(q), part(b))
+    });
+    let found = exact_in_other_words(&query, &book, &spans);
+    assert_eq!(found.passages.len(), 1, "they are one");
+    let passage = &found.passages[0];
+    for (place, start, of) in [(passage.query, q, &reworded), (passage.book, b, &shared)] {
+        let missing = [
+            place.start.abs_diff(start as u64),
+            place.end.abs_diff((start + of.len()) as u64),
+        ];
+        // The first and the last word may be other ones.
+        assert!(missing.iter().all(|bytes| *bytes < 60), "{missing:?}");
+    }
+    // Read as the same words, it ends where these do.
+    let same = exact(&query, &book, &spans);
+    assert!(same.passages[0].query.end - same.passages[0].query.start < 1_000);
+    assert_eq!(exact_in_other_words(&query, "", &spans), Exact::default());
+}
+
+#[test]
+fn phrases_are_left_out_beside_a_passage() {
+    let [before, between, other] =
+        [(1, 90), (2, 90), (3, 90)].map(|(seed, n)| words(seed, n).join(" "));
+    let (phrase, words) = (
+        "seven captains buried their treasure",
+        "a harbour wall ".repeat(11),
+    );
+    assert_eq!(phrase.replace(' ', "").len(), 32);
+    // 128 letters, and 127.
+    for (passage, expected) in [(&words[..159], 1), (&words[..158], 2)] {
+        let query = format!("{before} {phrase} {between} {passage}");
+        let book = format!("{passage} {other} {phrase}");
+        let spans = [phrase, passage].map(|of| {
+            let at = |text: &str| {
+                text.find(of)
+                    .map(|start| (start, start + of.len()))
+                    .unwrap()
+            };
+            span(at(&query), at(&book))
+        });
+        assert_eq!(exact(&query, &book, &spans).passages.len(), expected);
+        // Alone, it is all there is.
+        assert_eq!(exact(&query, &book, &spans[..1]).passages.len(), 1);
+    }
 }
 
 #[test]
