@@ -677,6 +677,27 @@ fn a_whole_copy_with_wrong_letters_is_told_as_one() {
     );
 }
 
+/// A book that looks misspelled, as old verse does, is not put right where the catalogue has it as it is.
+#[test]
+fn a_book_that_looks_misspelled_is_looked_up_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let recipes = [Recipe::hardened_compact()];
+    let made = catalogue.by(Actor::Local).recipes().ensure(&recipes);
+    made.expect("a recipe");
+    let text = with_wrong_letters(&tales());
+    let looked_up = || checked(&catalogue, &text, &CheckOptions::default()).looked_up;
+    let alone = looked_up();
+    let protected = |number, text: &str| {
+        let content = Content::text(text.to_owned());
+        add(&catalogue, number, Rights::Protected, content);
+    };
+    protected(0, &text);
+    assert_eq!(looked_up(), alone);
+    protected(1, &tales());
+    assert!(looked_up() > alone);
+}
+
 /// Among many books that decide, a few gems in common are an accident.
 #[test]
 fn a_few_gems_are_an_accident_among_many_books() {

@@ -21,6 +21,9 @@ const BOOKS_OF_ONE: usize = 2;
 const BOOKS: usize = 8;
 /// So many gems of each count: those of 4 MB of text.
 const GEMS: usize = 1 << 16;
+/// Nothing is wrong in a text that has at least this share of its gems in common with a book. With one wrong letter in a hundred
+/// it has less.
+const RIGHT: f64 = 0.9;
 
 impl Asked {
     /// Adds what the books have that are found in a snapshot. Those that were added since are found by what there was before.
@@ -57,7 +60,8 @@ pub(super) fn probes_to_compare(
         let looked_up: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
         let gems = other.iter().map(|placed| placed.gem);
         let common = gems.clone().filter(|gem| looked_up.contains(gem)).count();
-        let read = if common < FEWEST as usize { 0 } else { GEMS };
+        let is_read = common >= FEWEST as usize && !is_right(&probes, other);
+        let read = if is_read { GEMS } else { 0 };
         Ok::<Vec<Gem>, Infallible>(gems.take(read).collect())
     };
     let Ok(more) = text.probes_of_books(recipe, gems_of_other);
@@ -81,9 +85,19 @@ fn gems_of_books(
     let mut gems = Vec::new();
     for book in best(stored.tally(&looked_up, limits)?, limits) {
         let of_book = stored.gems(book)?;
-        gems.extend(of_book.iter().take(GEMS).map(|placed| placed.gem));
+        if !is_right(probes, &of_book) {
+            gems.extend(of_book.iter().take(GEMS).map(|placed| placed.gem));
+        }
     }
     Ok(gems)
+}
+
+/// Whether the text of these probes has nothing wrong, as this book shows. Some books look misspelled.
+fn is_right(probes: &[Probe], book: &[PlacedGem]) -> bool {
+    let of_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
+    let own = || probes.iter().filter(|probe| probe.kept);
+    let common = own().filter(|probe| of_book.contains(&probe.placed.gem));
+    common.count() as f64 >= RIGHT * own().count() as f64
 }
 
 /// The books with most of the gems: the best of each library, then the second ones. What only informs changes nothing.
