@@ -60,7 +60,7 @@ pub(super) fn probes_to_compare(
         let looked_up: HashSet<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
         let gems = other.iter().map(|placed| placed.gem);
         let common = gems.clone().filter(|gem| looked_up.contains(gem)).count();
-        let is_read = common >= FEWEST as usize && !is_right(&probes, other);
+        let is_read = common >= FEWEST as usize && !is_right(&own(&probes), other);
         let read = if is_read { GEMS } else { 0 };
         Ok::<Vec<Gem>, Infallible>(gems.take(read).collect())
     };
@@ -82,22 +82,27 @@ fn gems_of_books(
         is_new: snapshot.recipes().is_empty(),
     };
     let looked_up: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
+    let own = own(probes);
     let mut gems = Vec::new();
     for book in best(stored.tally(&looked_up, limits)?, limits) {
         let of_book = stored.gems(book)?;
-        if !is_right(probes, &of_book) {
+        if !is_right(&own, &of_book) {
             gems.extend(of_book.iter().take(GEMS).map(|placed| placed.gem));
         }
     }
     Ok(gems)
 }
 
-/// Whether the text of these probes has nothing wrong, as this book shows. Some books look misspelled.
-fn is_right(probes: &[Probe], book: &[PlacedGem]) -> bool {
-    let of_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
-    let own = || probes.iter().filter(|probe| probe.kept);
-    let common = own().filter(|probe| of_book.contains(&probe.placed.gem));
-    common.count() as f64 >= RIGHT * own().count() as f64
+/// The gems of a text as it is.
+fn own(probes: &[Probe]) -> HashSet<Gem> {
+    let kept = probes.iter().filter(|probe| probe.kept);
+    kept.map(|probe| probe.placed.gem).collect()
+}
+
+/// Whether a text with these gems has nothing wrong, as this book shows. Some books look misspelled.
+fn is_right(own: &HashSet<Gem>, book: &[PlacedGem]) -> bool {
+    let common = book.iter().filter(|placed| own.contains(&placed.gem));
+    common.count() as f64 >= RIGHT * own.len() as f64
 }
 
 /// The books with most of the gems: the best of each library, then the second ones. What only informs changes nothing.

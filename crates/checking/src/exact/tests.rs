@@ -282,6 +282,11 @@ fn hostile_texts_take_bounded_work_and_say_so() {
     let (a, b) = (gaps(2_000), gaps(3_000));
     let spans = whole(&a, &b);
     assert!(spans.identical > 4_000, "{spans:?}");
+    // Passages as long as the text, each a little further.
+    let each = |i: usize| span((i * 90, a.len()), (a.len() - i * 90, a.len()));
+    let many: Vec<Span> = (0..5_000).map(each).collect();
+    let found = exact_in_other_words(&a, &a, &many);
+    assert!(found.total.characters > 0 && found.passages.len() < many.len());
 }
 
 proptest! {
@@ -292,14 +297,16 @@ proptest! {
         places in prop::collection::vec((0..60_usize, 0..60_usize, 0..60_usize, 0..60_usize), 0..4),
     ) {
         let spans: Vec<Span> = places.iter().map(|(a, b, c, d)| span((*a, *b), (*c, *d))).collect();
-        let found = exact(&query, &book, &spans);
-        for ((a, b), piece) in shown(&query, &book, &found).into_iter().zip(found.passages.iter().flat_map(|p| &p.pieces)) {
-            let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-            prop_assert!(piece.likeness != Likeness::Identical || letters(a) == letters(b), "{a:?} {b:?}");
-        }
-        for passage in &found.passages {
-            let Identity { characters, identical, respelled, .. } = passage.identity;
-            prop_assert!(identical + respelled <= characters);
+        for compare in [exact, exact_in_other_words] {
+            let found = compare(&query, &book, &spans);
+            for ((a, b), piece) in shown(&query, &book, &found).into_iter().zip(found.passages.iter().flat_map(|p| &p.pieces)) {
+                let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+                prop_assert!(piece.likeness != Likeness::Identical || letters(a) == letters(b), "{a:?} {b:?}");
+            }
+            for passage in &found.passages {
+                let Identity { characters, identical, respelled, .. } = passage.identity;
+                prop_assert!(identical + respelled <= characters);
+            }
         }
     }
 

@@ -13,30 +13,27 @@ const OTHER: f64 = 0.7;
 const MOST_TAKEN: f64 = 6.0;
 /// Words around the other passage that count as its own.
 const AROUND: usize = 40;
+/// So many pairs are widened, and a pair is compared with so many before it. More would be hidden in a report.
+const MOST: usize = 1_000;
+const BEFORE: usize = 48;
 
 /// Two stretches that match: of the query and of the book.
 pub(super) type Pair = (Stretch, Stretch);
 
 /// Widens each pair as far as words are common, and makes one of those that are then near each other in both texts.
 pub(super) fn widened(words: &Words, pairs: &[Pair]) -> Vec<Pair> {
+    let query = (&words.query[..], &words.query_keys[..]);
+    let book = (&words.book[..], &words.book_keys[..]);
     let mut all: Vec<Pair> = Vec::new();
-    for (query, book) in pairs {
-        let mut pair = (query.clone(), book.clone());
+    for (at, pair) in pairs.iter().enumerate() {
+        let mut pair = pair.clone();
         // A wider passage of one text has more words of the other. More rounds find no more.
-        for _ in 0..2 {
-            pair.0 = wider(
-                (&words.query, &words.query_keys),
-                pair.0,
-                &around(&words.book_keys, &pair.1),
-            );
-            pair.1 = wider(
-                (&words.book, &words.book_keys),
-                pair.1,
-                &around(&words.query_keys, &pair.0),
-            );
+        for _ in 0..if at < MOST { 2 } else { 0 } {
+            pair.0 = wider(query, &pair.0, book.1, &pair.1);
+            pair.1 = wider(book, &pair.1, query.1, &pair.0);
         }
         let near = |of: &&mut Pair| is_near(&of.0, &pair.0) && is_near(&of.1, &pair.1);
-        match all.iter_mut().rev().find(near) {
+        match all.iter_mut().rev().take(BEFORE).find(near) {
             Some(known) => *known = (both(&known.0, &pair.0), both(&known.1, &pair.1)),
             None => all.push(pair),
         }
@@ -45,20 +42,24 @@ pub(super) fn widened(words: &Words, pairs: &[Pair]) -> Vec<Pair> {
     all
 }
 
-/// The keys of the words in a stretch and around it.
-fn around(keys: &[u32], stretch: &Stretch) -> HashSet<u32> {
-    let end = keys.len().min(stretch.end + AROUND);
-    keys[stretch.start.saturating_sub(AROUND)..end]
-        .iter()
-        .copied()
-        .collect()
-}
-
-/// A stretch of a text with the words before and behind it that belong to it, by these of the other text.
-fn wider((words, keys): (&[Word], &[u32]), stretch: Stretch, other: &HashSet<u32>) -> Stretch {
-    let has = |at: usize| (words[at].letters >= LETTERS).then(|| other.contains(&keys[at]));
-    let before = (0..stretch.start).rev().map(has);
-    let behind = (stretch.end..words.len()).map(has);
+/// A stretch of a text with the words before and behind it that belong to it, by the words near the same end of the other
+/// passage.
+fn wider(
+    (words, keys): (&[Word], &[u32]),
+    stretch: &Stretch,
+    other_keys: &[u32],
+    other: &Stretch,
+) -> Stretch {
+    let around = other.start.saturating_sub(AROUND)..other_keys.len().min(other.end + AROUND);
+    let at_start = around.start..around.end.min(other.start + BEYOND);
+    let at_end = around.start.max(other.end.saturating_sub(BEYOND))..around.end;
+    let [at_start, at_end] = [at_start, at_end]
+        .map(|part| -> HashSet<u32> { other_keys[part].iter().copied().collect() });
+    let is_in = |at: usize, other: &HashSet<u32>| {
+        (words[at].letters >= LETTERS).then(|| other.contains(&keys[at]))
+    };
+    let before = (0..stretch.start).rev().map(|at| is_in(at, &at_start));
+    let behind = (stretch.end..words.len()).map(|at| is_in(at, &at_end));
     stretch.start - belonging(before)..stretch.end + belonging(behind)
 }
 

@@ -483,6 +483,35 @@ mod tests {
         (0..4_u8, gems, 0..60_u64)
     }
 
+    /// Which gems have changes is found out while a snapshot still has some that are merged by then.
+    #[test]
+    fn an_older_snapshot_keeps_its_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let recipe = Recipe::documented();
+        store.add_recipe(&Actor::Local, &recipe).unwrap();
+        let gems: Vec<u64> = (0..40).collect();
+        let all: Vec<Gem> = gems.iter().copied().map(gem_of).collect();
+        let holders = |view: &RocksSnapshot<'_>| {
+            let limits = Limits {
+                cap: 9,
+                fewest: 1,
+                ..Limits::NONE
+            };
+            let tally = view.tally(recipe.name(), &all, limits).unwrap();
+            let holders = tally.libraries.iter().flat_map(|of| &of.holders);
+            holders.map(|(_, books)| *books).sum::<u32>()
+        };
+        store.put(&Actor::Local, vec![book(0, &gems)]).unwrap();
+        let older = store.view();
+        assert_eq!(holders(&older), 40);
+        merge_in_turns(&store, UNWATCHED).unwrap();
+        assert!(store.changed.known(&store).is_some());
+        assert_eq!([holders(&older), holders(&store.view())], [40; 2]);
+        store.put(&Actor::Local, vec![book(1, &gems)]).unwrap();
+        assert_eq!([holders(&older), holders(&store.view())], [40, 80]);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
 
