@@ -431,8 +431,8 @@ mod tests {
     use super::super::verify::verify;
     use super::*;
     use crate::{
-        Actor, BookKey, Condition, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _,
-        Standing, Store, Tally, UNWATCHED,
+        Actor, Administration as _, BookKey, Condition, LibraryTally, Limits, NewBook, Record,
+        Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED,
     };
     use lapidary_common::description::Description;
     use lapidary_gems::{PlacedGem, Recipe};
@@ -711,6 +711,28 @@ mod tests {
             verify(&store.view(), UNWATCHED).unwrap(),
             Vec::<String>::new()
         );
+    }
+
+    /// A first compaction has only what was flushed: changes, their deletions, and each bucket several times.
+    #[test]
+    fn one_compaction_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let recipe = Recipe::documented();
+        store.add_recipe(&Actor::Local, &recipe).unwrap();
+        let sizes = || {
+            store.compact(UNWATCHED).unwrap();
+            let tables = store.vitals().unwrap().tables;
+            let of = |family: Family| tables.iter().find(|(name, _)| *name == family.name());
+            [Family::Delta, Family::Postings].map(|family| of(family).unwrap().1)
+        };
+        let gems: Vec<u64> = (0..3_000).collect();
+        for id in 0..3 {
+            store.put(&Actor::Local, vec![book(id, &gems)]).unwrap();
+        }
+        let first = sizes();
+        assert_eq!(first[0], 0);
+        assert_eq!(sizes(), first);
     }
 
     #[test]

@@ -74,7 +74,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock, RwLockWriteGuard};
 use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions,
-    IteratorMode, Options,
+    IteratorMode, Options, WaitForCompactOptions,
 };
 use tempfile::TempDir;
 
@@ -99,6 +99,8 @@ pub const CACHE_BYTES: usize = 300 << 20;
 const LONG_LOG_BYTES: u64 = 1 << 20;
 /// How long maintenance pauses between its steps.
 const PAUSE: Duration = Duration::from_millis(2);
+/// How long a compaction waits for the tables that it replaced to be deleted.
+const DELETION: Duration = Duration::from_secs(1);
 /// `RocksDB`'s default for [`RocksStore::collect_texts`].
 const COLLECTED: &str = "0.25";
 
@@ -300,6 +302,17 @@ impl RocksStore {
             .map_err(|e| self.failed(&e))
     }
 
+    /// Whether no table of a family was compacted yet. `RocksDB` would move such tables to the last level as they are, with
+    /// all that was overwritten or deleted, and compressed for speed.
+    fn has_only_flushed(&self, family: Family) -> Result<bool, StoreError> {
+        let mut tables = self
+            .db
+            .live_files()
+            .map_err(|e| self.failed(&e))?
+            .into_iter();
+        Ok(tables.all(|table| table.level == 0 || table.column_family_name != family.name()))
+    }
+
     /// Lets those write who wait for their turn. A lock that is taken again at once would keep them waiting.
     fn let_others_write() {
         thread::sleep(PAUSE);
@@ -484,7 +497,8 @@ impl Administration for RocksStore {
                 self.collect_texts(family, "1.0")?;
             }
             // The last level is as small as it can be, but what refers to blobs is read to drop those of removed books.
-            options.set_bottommost_level_compaction(if has_texts || family == Family::Folds {
+            let read_all = has_texts || family == Family::Folds || self.has_only_flushed(family)?;
+            options.set_bottommost_level_compaction(if read_all {
                 BottommostLevelCompaction::ForceOptimized
             } else {
                 BottommostLevelCompaction::Skip
@@ -495,6 +509,10 @@ impl Administration for RocksStore {
                 self.collect_texts(family, COLLECTED)?;
             }
         }
+        // Until then they count as space in use. They may also wait for other compactions, or for a reader.
+        let mut options = WaitForCompactOptions::default();
+        options.set_timeout(DELETION.as_micros() as u64);
+        let _ = self.db.wait_for_compact(&options);
         watch(steps, steps)
     }
 
