@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use lapidary_checking::kept_probes;
 use lapidary_gems::{Clean, Gem, PackedFold, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
+use memchr::memchr3_iter;
 
 use super::CatalogueError;
 use super::digest::digest_of;
@@ -161,16 +162,17 @@ pub fn memory_for(text: &[u8], words: bool) -> usize {
     /// Bytes per page, and per piece of the cleaned text.
     const PAGE: usize = 24;
     const PIECE: usize = 56;
-    let marks: usize = text
-        .windows(3)
-        .map(|three| match three {
-            [b'\x0C', ..] | [b'\\', b'f', _] => PAGE,
-            [b'-', b'\n' | b'\r' | b'\\', _]
-            | [b'\\', b'u', _]
-            | [0xC2, 0xAD, _]
-            | [0xEF, 0xAC | 0xB7 | 0xBB, _]
-            | [0xE2, 0x80, 0x8B..=0x8D]
-            | [0xE2, 0x81, 0xA0] => PIECE,
+    let first = memchr3_iter(b'\x0C', b'\\', b'-', text);
+    let marks = first.chain(memchr3_iter(0xC2, 0xEF, 0xE2, text));
+    let marks: usize = marks
+        .map(|at| match text[at..] {
+            [b'\x0C', ..] | [b'\\', b'f', ..] => PAGE,
+            [b'-', b'\n' | b'\r' | b'\\', ..]
+            | [b'\\', b'u', ..]
+            | [0xC2, 0xAD, ..]
+            | [0xEF, 0xAC | 0xB7 | 0xBB, ..]
+            | [0xE2, 0x80, 0x8B..=0x8D, ..]
+            | [0xE2, 0x81, 0xA0, ..] => PIECE,
             _ => 0,
         })
         .sum();

@@ -1,12 +1,13 @@
 //! Whether a query has many wrong letters, or letters in another order.
 
 use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
 use hashbrown::{HashMap, HashSet};
 
 use super::constants::mix;
 use crate::sample::sample_of;
-use crate::signatures::closed_words_of_most;
+use crate::signatures::{CLOSED_LANGUAGES, closed_language_of, closed_words_of};
 
 /// The bytes of each part of a sample: 8 KiB together.
 const PART: usize = 512;
@@ -35,17 +36,32 @@ const OF_LANGUAGE: usize = 3;
 /// Combining marks.
 const MARKS: RangeInclusive<char> = '\u{300}'..='\u{36f}';
 
-/// The frequent words of a language, and the same without one of their letters.
-struct FrequentWords<'a> {
-    words: HashSet<&'a str>,
+/// The frequent words of a language, the same without one of their letters, and with their inner letters in another order.
+struct FrequentWords {
+    words: HashSet<&'static str>,
     without_one: HashSet<u64>,
+    sorted: HashSet<String>,
 }
 
-impl<'a> FrequentWords<'a> {
-    fn new(words: impl Iterator<Item = &'a str>) -> Self {
+impl FrequentWords {
+    /// Those of the language that most of these words are of, if any is of one.
+    fn of_most(words: &[String]) -> Option<&'static Self> {
+        static OF_LANGUAGES: [OnceLock<FrequentWords>; CLOSED_LANGUAGES] =
+            [const { OnceLock::new() }; CLOSED_LANGUAGES];
+        let language = closed_language_of(words.iter().map(String::as_str))?;
+        Some(OF_LANGUAGES[language].get_or_init(|| Self::new(closed_words_of(language))))
+    }
+
+    fn new(words: impl Iterator<Item = &'static str>) -> Self {
         let words: HashSet<&str> = words.filter(|word| !is_short(word)).collect();
-        let without_one = words.iter().flat_map(|word| without_one(word)).collect();
-        Self { words, without_one }
+        Self {
+            without_one: words.iter().flat_map(|word| without_one(word)).collect(),
+            sorted: words
+                .iter()
+                .map(|word| with_inner_letters_sorted(word))
+                .collect(),
+            words,
+        }
     }
 
     /// Whether a word looks like a frequent one with another letter in the place of one.
@@ -94,17 +110,16 @@ pub enum Misspelling {
 #[must_use]
 pub fn misspelling(text: &str) -> Option<Misspelling> {
     let words: Vec<String> = sample_of(text, PART).flat_map(whole_words).collect();
-    let frequent = closed_words_of_most(words.iter().map(String::as_str))?;
-    let frequent = FrequentWords::new(frequent);
-    if are_scrambled(&words, &frequent) {
+    let frequent = FrequentWords::of_most(&words)?;
+    if are_scrambled(&words, frequent) {
         Some(Misspelling::ScrambledLetters)
     } else {
-        let is_misspelled = !is_disguised(text, &words) && are_misspelled(&words, &frequent);
+        let is_misspelled = !is_disguised(text, &words) && are_misspelled(&words, frequent);
         is_misspelled.then_some(Misspelling::WrongLetters)
     }
 }
 
-fn are_misspelled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
+fn are_misspelled(words: &[String], frequent: &FrequentWords) -> bool {
     let mut right = 0;
     let mut wrong: HashMap<&str, u32> = HashMap::new();
     for word in words {
@@ -122,18 +137,13 @@ fn are_misspelled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
     is_more(once, right, ONCE) || is_more(all, right, ALL)
 }
 
-fn are_scrambled(words: &[String], frequent: &FrequentWords<'_>) -> bool {
-    let with_their_letters: HashSet<String> = frequent
-        .words
-        .iter()
-        .map(|word| with_inner_letters_sorted(word))
-        .collect();
+fn are_scrambled(words: &[String], frequent: &FrequentWords) -> bool {
     let (mut right, mut right_and_long, mut scrambled) = (0, 0, 0);
     for word in words.iter().filter(|word| !is_short(word)) {
         if frequent.words.contains(&**word) {
             right += 1;
             right_and_long += u32::from(has_letters(word, LONG));
-        } else if with_their_letters.contains(&with_inner_letters_sorted(word)) {
+        } else if frequent.sorted.contains(&with_inner_letters_sorted(word)) {
             scrambled += 1;
         }
     }

@@ -35,9 +35,12 @@ pub(super) fn posted(gems: &[PlacedGem], most_step: usize) -> Vec<bool> {
         posted[chosen] = true;
         (last, next) = (chosen, chosen + LEAST_STEP);
     }
+    let missing = LEAST.saturating_sub(posted.iter().filter(|posted| **posted).count());
+    if missing == 0 {
+        return posted;
+    }
     let mut others: Vec<usize> = (0..gems.len()).filter(|&at| !posted[at]).collect();
     others.sort_unstable_by_key(|&at| gems[at].gem);
-    let missing = LEAST.saturating_sub(gems.len() - others.len());
     others
         .into_iter()
         .take(missing)

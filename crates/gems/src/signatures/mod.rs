@@ -39,7 +39,9 @@ pub use parameters::WEIGHED;
 pub(super) use parameters::{METHODS, SignatureError};
 use words::Filter;
 pub use words::TextWords;
-pub(super) use words::{ContentStems, closed_words, closed_words_of_most, words};
+pub(super) use words::{
+    CLOSED_LANGUAGES, ContentStems, closed_language_of, closed_words, closed_words_of, words,
+};
 
 /// A method with its parameters.
 #[derive(Debug)]

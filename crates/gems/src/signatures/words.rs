@@ -99,6 +99,9 @@ impl StopList {
     }
 }
 
+/// The most languages that the list can have.
+pub(crate) const CLOSED_LANGUAGES: usize = u16::BITS as usize;
+
 /// The closed word classes of each language.
 fn closed() -> impl Iterator<Item = (&'static str, &'static str)> {
     include_str!("../../data/stopwords.tsv")
@@ -111,13 +114,24 @@ pub(crate) fn closed_words() -> impl Iterator<Item = &'static str> {
     closed().flat_map(|(_, words)| words.split(' '))
 }
 
-/// The words of closed classes of the language that most of these words are of, if any is of one.
-pub(crate) fn closed_words_of_most<'a>(
-    words: impl Iterator<Item = &'a str>,
-) -> Option<impl Iterator<Item = &'static str>> {
-    let most = language_of(words)?;
-    let (_, words) = closed().find(|(language, _)| *language == most)?;
-    Some(words.split(' '))
+/// The place in the list of the language whose closed classes most of these words are of, if any is of one.
+pub(crate) fn closed_language_of<'a>(words: impl Iterator<Item = &'a str>) -> Option<usize> {
+    let mut counts = [0_u64; CLOSED_LANGUAGES];
+    for languages in words.filter_map(|word| CLOSED.get(word)) {
+        (0..)
+            .zip(&mut counts)
+            .for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
+    }
+    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+    counts.iter().position(|count| *count == most)
+}
+
+/// The words of closed classes of the language in this place.
+pub(crate) fn closed_words_of(language: usize) -> impl Iterator<Item = &'static str> {
+    closed()
+        .nth(language)
+        .into_iter()
+        .flat_map(|(_, words)| words.split(' '))
 }
 
 /// Each word of a closed class, with the languages that have it: a bit for each, in the order of the list.
@@ -133,15 +147,7 @@ static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
 
 /// The language whose closed classes most of the words are of; of several, the first in the list.
 fn language_of<'a>(words: impl Iterator<Item = &'a str>) -> Option<&'static str> {
-    let mut counts = [0_u64; u16::BITS as usize];
-    for languages in words.filter_map(|word| CLOSED.get(word)) {
-        (0..)
-            .zip(&mut counts)
-            .for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
-    }
-    let most = counts.iter().copied().max().filter(|most| *most > 0)?;
-    let language = counts.iter().position(|count| *count == most)?;
-    Some(closed().nth(language)?.0)
+    Some(closed().nth(closed_language_of(words)?)?.0)
 }
 
 /// The place in [`LANGUAGES`] of a language, written as in BCP 47 or ISO 639: `Ok(None)` if it has no stemmer, `Err` if this is no
