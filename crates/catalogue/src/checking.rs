@@ -22,8 +22,8 @@ use lapidary_checking::{
 };
 use lapidary_language::Language;
 use lapidary_store::{
-    BookKey, BookNo, Coverage, Library, LibraryTally, Limits, Outline, Record, Rights, Sizes,
-    Snapshot, StoreError, Tally,
+    BookKey, BookNo, Coverage, Enough, Library, LibraryTally, Limits, Outline, Record, Rights,
+    Sizes, Snapshot, StoreError, Tally,
 };
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
@@ -152,6 +152,14 @@ impl Reader for Stored<'_> {
 
     fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
         Ok(self.snapshot.gems(self.recipe, book)?.unwrap_or_default())
+    }
+
+    fn gems_if(
+        &self,
+        book: BookNo,
+        enough: Enough<'_>,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        self.snapshot.gems_if(self.recipe, book, enough)
     }
 
     fn books(&self, library: &Library) -> Result<u64, StoreError> {

@@ -59,10 +59,8 @@ fn is_match<E>(
     score: &Score,
     aligned: impl FnOnce() -> Result<Alignment, E>,
 ) -> Result<bool, E> {
-    let share = score.share_of_query.max(score.share_of_book);
     let few = rule.is_few(score.common);
-    let differs = share < rule.min_share || score.score < rule.min_score;
-    if score.common < rule.fewest() || differs {
+    if is_too_little(rule, score) {
         return Ok(false);
     }
     if !few && rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
@@ -76,6 +74,12 @@ fn is_match<E>(
     } = aligned()?;
     let is_more_than_a_phrase = !few || apart >= rule.fewest();
     Ok(evidence >= rule.min_evidence && support >= rule.min_support && is_more_than_a_phrase)
+}
+
+/// Whether a score is too low for a match, however the gems are placed.
+fn is_too_little(rule: &Rule, score: &Score) -> bool {
+    let share = score.share_of_query.max(score.share_of_book);
+    score.common < rule.fewest() || share < rule.min_share || score.score < rule.min_score
 }
 
 /// If both texts have at least this many gems, and less than this share of the gems of each in common, but no passage, then

@@ -1,19 +1,23 @@
 //! A query that was looked up in one library, and its comparison with the books found there.
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::convert::Infallible;
+use std::rc::Rc;
 
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
 
 use super::{
     Alignment, Calibration, Extent, Fit, Listed, Meets, Question, Range, Reader, Score, align,
-    meets, spread, weight,
+    is_too_little, meets, spread, weight,
 };
-use lapidary_store::{BookNo, Library, LibraryTally, StoreError, Tally};
+use lapidary_store::{BookNo, Enough, Library, LibraryTally, StoreError, Tally};
 
 /// A match of few gems is none if more than so many books are expected to have as much in common with the text by accident.
 const ACCIDENTS: f64 = 0.5;
+
+/// Books of so many gems together are compared with a query only once, of all libraries.
+const REMEMBERED: usize = 1 << 17;
 
 /// A query, and the result of its lookup in the posting lists of one library.
 pub struct LookedUp<'a> {
@@ -31,6 +35,9 @@ pub struct LookedUp<'a> {
     positions: Option<&'a HashMap<Gem, u32>>,
     /// Number of books that decide.
     deciding: u64,
+    compared: RefCell<HashMap<BookNo, Rc<ComparedBook>>>,
+    /// How many gems of compared books may still be remembered.
+    room: Rc<Cell<usize>>,
 }
 
 /// A book being compared with the query.
@@ -38,6 +45,7 @@ struct ComparedBook {
     gems: Vec<PlacedGem>,
     /// The common gems that count, with the assumed number of books that have each.
     holders: HashMap<Gem, u32>,
+    alignment: OnceCell<Alignment>,
 }
 
 impl<'a> LookedUp<'a> {
@@ -46,6 +54,7 @@ impl<'a> LookedUp<'a> {
         reader: &'a dyn Reader,
         question: &Question<'a>,
         tally: &'a LibraryTally,
+        room: Rc<Cell<usize>>,
     ) -> Result<Self, StoreError> {
         let recipe = question.recipe;
         let mut probes = question.probes.to_vec();
@@ -61,6 +70,8 @@ impl<'a> LookedUp<'a> {
             books,
             positions: question.positions,
             deciding: question.deciding,
+            compared: RefCell::default(),
+            room,
         };
         if !recipe.posts_all() {
             let near_common = query.taken_for_common(&probes);
@@ -87,9 +98,10 @@ impl<'a> LookedUp<'a> {
         question: &Question<'a>,
         tally: &'a Tally,
     ) -> Result<Vec<Self>, StoreError> {
+        let room = Rc::new(Cell::new(REMEMBERED));
         let libraries = tally.libraries.iter();
         libraries
-            .map(|of| Self::new(reader, question, of))
+            .map(|of| Self::new(reader, question, of, Rc::clone(&room)))
             .collect()
     }
 
@@ -184,33 +196,46 @@ impl<'a> LookedUp<'a> {
         book: BookNo,
         found: u32,
         of_book: u32,
+        is_identical: bool,
     ) -> Result<(Score, Meets), StoreError> {
         if self.recipe.posts_all() {
             let score = self.score(found, of_book);
             let meets = self.meets(rule, &score, of_book, || self.aligned(book))?;
             return Ok((score, meets));
         }
-        let beside = self.beside(book)?;
+        // Most books have one gem of a text by chance. That is seen before it is weighed.
+        let is_enough = |in_both| {
+            let score = self.score(in_both, of_book);
+            is_identical || self.recipe.is_rewriting() || !is_too_little(rule, &score)
+        };
+        let enough = Enough {
+            among: &self.in_query,
+            is_enough: &is_enough,
+        };
+        let Some(gems) = self.reader.gems_if(book, enough)? else {
+            return Ok((self.score(found, of_book), Meets::No));
+        };
+        let beside = self.beside(book, gems);
         let score = self.score(beside.holders.len() as u32, of_book);
-        let aligned = || Ok(self.align(&beside));
+        let aligned = || Ok(self.align(&beside).clone());
         let Ok::<Meets, Infallible>(meets) = self.meets(rule, &score, of_book, aligned);
         Ok((score, meets))
     }
 
     /// Aligns the query with a book.
     pub fn aligned(&self, book: BookNo) -> Result<Alignment, StoreError> {
-        Ok(self.compared(book)?.0)
+        Ok(self.align(&*self.compare(book)?).clone())
     }
 
     /// Aligns the query with a book, and returns the book's gems too.
     pub fn compared(&self, book: BookNo) -> Result<(Alignment, Vec<PlacedGem>), StoreError> {
-        let beside = self.beside(book)?;
-        Ok((self.align(&beside), beside.gems))
+        let beside = self.compare(book)?;
+        Ok((self.align(&beside).clone(), beside.gems.clone()))
     }
 
     /// Where in the query the gems are that a book has, too: in bytes, or by their positions in a list. And all gems of the book.
     pub fn shared(&self, book: BookNo) -> Result<(Vec<Place>, Vec<PlacedGem>), StoreError> {
-        let beside = self.beside(book)?;
+        let beside = self.compare(book)?;
         let in_both = self
             .probes
             .iter()
@@ -226,7 +251,7 @@ impl<'a> LookedUp<'a> {
                 }
             })
         });
-        Ok((places.collect(), beside.gems))
+        Ok((places.collect(), beside.gems.clone()))
     }
 
     /// The assumed number of books that have each gem of a text.
@@ -248,14 +273,32 @@ impl<'a> LookedUp<'a> {
         )
     }
 
-    fn beside(&self, book: BookNo) -> Result<ComparedBook, StoreError> {
-        let gems = self.reader.gems(book)?;
+    fn compare(&self, book: BookNo) -> Result<Rc<ComparedBook>, StoreError> {
+        if let Some(known) = self.compared.borrow().get(&book) {
+            return Ok(Rc::clone(known));
+        }
+        Ok(self.beside(book, self.reader.gems(book)?))
+    }
+
+    /// Compares a book with these gems.
+    fn beside(&self, book: BookNo, gems: Vec<PlacedGem>) -> Rc<ComparedBook> {
         let holders = if self.recipe.is_rewriting() {
             self.unweighed(&gems)
         } else {
             self.weighed(&gems)
         };
-        Ok(ComparedBook { gems, holders })
+        let compared = Rc::new(ComparedBook {
+            gems,
+            holders,
+            alignment: OnceCell::new(),
+        });
+        if let Some(left) = self.room.get().checked_sub(compared.gems.len()) {
+            self.room.set(left);
+            self.compared
+                .borrow_mut()
+                .insert(book, Rc::clone(&compared));
+        }
+        compared
     }
 
     /// The gems that the query has, too, with the assumed number of books that have each.
@@ -278,7 +321,13 @@ impl<'a> LookedUp<'a> {
         in_both.map(|gem| (gem, 1)).collect()
     }
 
-    fn align(&self, ComparedBook { gems, holders }: &ComparedBook) -> Alignment {
+    fn align<'c>(&self, compared: &'c ComparedBook) -> &'c Alignment {
+        compared
+            .alignment
+            .get_or_init(|| self.aligned_with(compared))
+    }
+
+    fn aligned_with(&self, ComparedBook { gems, holders, .. }: &ComparedBook) -> Alignment {
         let query = of_both(&self.probes, gems);
         let mut alignment = align(&query, gems, self.recipe, |gem| {
             holders

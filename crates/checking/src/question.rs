@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
 use super::InformationalReason;
-use lapidary_store::{BookNo, Library, Limits, Outline, StoreError, Tally};
+use lapidary_store::{BookNo, Enough, Library, Limits, Outline, StoreError, Tally};
 
 /// The data that judging reads from an index: the books with gems of one recipe. See
 /// [`Snapshot`](lapidary_store::Snapshot), whose methods these are.
@@ -20,6 +20,12 @@ pub trait Reader {
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
     /// The gems of a book.
     fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError>;
+    /// The same if they are enough.
+    fn gems_if(
+        &self,
+        book: BookNo,
+        enough: Enough<'_>,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError>;
     /// The number of books of a library.
     fn books(&self, library: &Library) -> Result<u64, StoreError>;
 }

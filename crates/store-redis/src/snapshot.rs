@@ -25,8 +25,8 @@ use super::{search, tally};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::{
-    BookId, BookKey, BookNo, BookParts, Coverage, Each, Found, Library, LibrarySummary, Limits,
-    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, WantedParts,
+    BookId, BookKey, BookNo, BookParts, Coverage, Each, Enough, Found, Library, LibrarySummary,
+    Limits, Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, WantedParts,
 };
 
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
@@ -234,8 +234,9 @@ impl<'a> ClusterSnapshot<'a> {
         recipe: &KnownRecipe,
         book: BookNo,
         bytes: &[u8],
-    ) -> Result<Vec<PlacedGem>, StoreError> {
-        let gems = gem_list::decode(bytes, recipe.gem_bytes());
+        enough: Option<Enough<'_>>,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        let gems = gem_list::decode_if(bytes, recipe.gem_bytes(), enough);
         gems.ok_or_else(|| {
             self.damaged(format!(
                 "the gems of book {} ({}) cannot be read",
@@ -282,16 +283,18 @@ impl<'a> ClusterSnapshot<'a> {
         book: BookNo,
         fields: Vec<Option<Vec<u8>>>,
         recipes: &[&KnownRecipe],
-        bases: &[&str],
+        wanted: WantedParts<'_>,
     ) -> Result<BookParts, StoreError> {
         let (mut parts, mut fields) = (BookParts::default(), fields.into_iter());
         for (recipe, bytes) in recipes.iter().zip(fields.by_ref()) {
             if let Some(bytes) = bytes {
-                let list = self.gem_list(recipe, book, &bytes)?;
-                parts.gems.insert(recipe.name().clone(), list);
+                let list = self.gem_list(recipe, book, &bytes, wanted.gems_if)?;
+                parts
+                    .gems
+                    .extend(list.map(|list| (recipe.name().clone(), list)));
             }
         }
-        for (base, bytes) in bases.iter().zip(fields.by_ref()) {
+        for (base, bytes) in wanted.folds.iter().zip(fields.by_ref()) {
             if let Some(bytes) = bytes {
                 parts.folds.push(self.packed_fold(base, book, bytes)?);
             }
@@ -460,7 +463,7 @@ impl Snapshot for ClusterSnapshot<'_> {
         let mut all = Vec::with_capacity(books.len());
         for (book, read) in books.iter().zip(self.states(books, &fields)?) {
             let values = read.map(|(_, values)| values).unwrap_or_default();
-            all.push(self.parts_in(*book, values, &recipes, wanted.folds)?);
+            all.push(self.parts_in(*book, values, &recipes, wanted)?);
         }
         Ok(all)
     }

@@ -26,6 +26,7 @@
 use lapidary_gems::varint;
 use lapidary_gems::{Gem, Place, PlacedGem};
 
+use super::Enough;
 use super::bits::{Numbers, pack, word};
 
 /// What a list begins with, so that no other value is taken for one.
@@ -135,7 +136,8 @@ fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
 #[must_use]
 pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     let mut bytes = bytes.strip_prefix(&MARK)?;
-    let (mut list, placed) = take_gems(&mut bytes, width)?;
+    let (gems, placed) = take_gems(&mut bytes, width)?;
+    let mut list: Vec<PlacedGem> = gems.map(|gem| PlacedGem { gem, place: None }).collect();
     let count = placed.iter().map(|byte| byte.count_ones() as usize).sum();
     let gaps = take_similar(&mut bytes, count)?;
     let lengths = take_similar(&mut bytes, count)?;
@@ -144,24 +146,36 @@ pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     (bytes.is_empty() && pairs.next().is_none()).then_some(list)
 }
 
+/// The same, or `Some(None)` if they are not enough. Then no place is read.
+#[must_use]
+pub fn decode_if(
+    bytes: &[u8],
+    width: usize,
+    enough: Option<Enough<'_>>,
+) -> Option<Option<Vec<PlacedGem>>> {
+    if let Some(Enough { among, is_enough }) = enough {
+        let (gems, _) = take_gems(&mut bytes.strip_prefix(&MARK)?, width)?;
+        if !is_enough(gems.filter(|gem| among.contains(gem)).count() as u32) {
+            return Some(None);
+        }
+    }
+    decode(bytes, width).map(Some)
+}
+
 /// Takes gems from the front of `bytes`, and the bits that say which have a place.
-fn take_gems<'a>(bytes: &mut &'a [u8], width: usize) -> Option<(Vec<PlacedGem>, &'a [u8])> {
+fn take_gems<'a>(
+    bytes: &mut &'a [u8],
+    width: usize,
+) -> Option<(impl Iterator<Item = Gem> + use<'a>, &'a [u8])> {
     let count = usize::try_from(varint::take(bytes)?).ok()?;
     let gems = bytes.split_off(..count.checked_mul(width)?)?;
     let placed = bytes.split_off(..count.div_ceil(8))?;
-    Some((
-        gems.chunks_exact(width)
-            .map(|bytes| {
-                let mut wide = [0; 8];
-                wide[..width].copy_from_slice(bytes);
-                PlacedGem {
-                    gem: Gem(u64::from_le_bytes(wide)),
-                    place: None,
-                }
-            })
-            .collect(),
-        placed,
-    ))
+    let gems = gems.chunks_exact(width).map(move |bytes| {
+        let mut wide = [0; 8];
+        wide[..width].copy_from_slice(bytes);
+        Gem(u64::from_le_bytes(wide))
+    });
+    Some((gems, placed))
 }
 
 /// Sets the places of the gems that have one. `pair` returns the next gap and length.
@@ -184,6 +198,7 @@ fn place(
 
 #[cfg(test)]
 mod tests {
+    use hashbrown::HashSet;
     use proptest::prelude::*;
 
     use super::*;
@@ -206,8 +221,19 @@ mod tests {
         #[test]
         fn decoding_reverses_encoding(narrow in proptest::collection::vec(placed(4), 0..40),
                                       wide in proptest::collection::vec(placed(6), 0..40)) {
-            prop_assert_eq!(decode(&encode(&narrow, 4), 4), Some(narrow));
-            prop_assert_eq!(decode(&encode(&wide, 6), 6), Some(wide));
+            for (list, width) in [(narrow, 4), (wide, 6)] {
+                let bytes = encode(&list, width);
+                let among: HashSet<Gem> = list.iter().step_by(3).map(|placed| placed.gem).collect();
+                let count = list.iter().filter(|placed| among.contains(&placed.gem)).count() as u32;
+                for least in [0, count, count + 1] {
+                    let is_enough = |found| found >= least;
+                    let enough = Enough { among: &among, is_enough: &is_enough };
+                    let wanted = (count >= least).then(|| list.clone());
+                    prop_assert_eq!(decode_if(&bytes, width, Some(enough)), Some(wanted));
+                }
+                prop_assert_eq!(decode_if(&bytes, width, None), Some(Some(list.clone())));
+                prop_assert_eq!(decode(&bytes, width), Some(list));
+            }
         }
 
         #[test]
@@ -220,6 +246,8 @@ mod tests {
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             let marked = [&MARK, bytes.as_slice()].concat();
             let _ = (decode(&bytes, 4), decode(&bytes, 6), decode(&marked, 4), decode(&marked, 6));
+            let enough = Enough { among: &HashSet::new(), is_enough: &|found| found > 0 };
+            let _ = [4, 6].map(|width| decode_if(&marked, width, Some(enough)));
         }
     }
 

@@ -54,7 +54,9 @@ pub use error::StoreError;
 pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
 pub use moderation::bans;
 pub use moderation::{BookState, NOTE_BYTES, Note, Quarantine, SetBy, Standing, Validity};
-pub use record::{BookParts, LateGems, NewBook, Outline, Record, RecordChange, WantedParts};
+pub use record::{
+    BookParts, Enough, LateGems, NewBook, Outline, Record, RecordChange, WantedParts,
+};
 pub use rights::Rights;
 pub use rocks::{CACHE_BYTES, RocksStore, Staged};
 pub use search::{Cursor, Found, Search};

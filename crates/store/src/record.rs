@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use lapidary_gems::{PackedFold, PlacedGem, RecipeName};
+use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -185,11 +186,22 @@ pub struct BookParts {
     pub text: Option<String>,
 }
 
+/// Whether so many gems of a book are among some that its list is worth reading.
+#[derive(Clone, Copy)]
+pub struct Enough<'a> {
+    /// These count.
+    pub among: &'a HashSet<Gem>,
+    /// Whether so many are enough.
+    pub is_enough: &'a dyn Fn(u32) -> bool,
+}
+
 /// Which parts of books to read.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Default, Clone, Copy)]
 pub struct WantedParts<'a> {
     /// The recipes whose gems to read.
     pub gems: &'a [&'a RecipeName],
+    /// Lists of too few of these gems are left out.
+    pub gems_if: Option<Enough<'a>>,
     /// The folds to read, each by the name of the built-in recipe that made it.
     pub folds: &'a [&'a str],
     /// Whether to read the text.

@@ -7,8 +7,8 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::recipes::Recipes;
 use super::{
-    BookId, BookKey, BookNo, BookParts, Coverage, Found, Library, LibrarySummary, Limits, NewBook,
-    Outline, Record, Search, Sizes, StoreError, Tally, WantedParts,
+    BookId, BookKey, BookNo, BookParts, Coverage, Enough, Found, Library, LibrarySummary, Limits,
+    NewBook, Outline, Record, Search, Sizes, StoreError, Tally, WantedParts,
 };
 
 /// Takes a gem, and the books of a library that have it; `None` if they are more than the limit.
@@ -157,6 +157,21 @@ impl dyn Snapshot + '_ {
         Ok(self.parts_of(book, wanted)?.gems.remove(recipe))
     }
 
+    /// Returns the same if they are [`Enough`], else `None`.
+    pub fn gems_if(
+        &self,
+        recipe: &RecipeName,
+        book: BookNo,
+        enough: Enough<'_>,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        let wanted = WantedParts {
+            gems: &[recipe],
+            gems_if: Some(enough),
+            ..WantedParts::default()
+        };
+        Ok(self.parts_of(book, wanted)?.gems.remove(recipe))
+    }
+
     /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
     pub fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
         let wanted = WantedParts {
@@ -188,6 +203,7 @@ impl dyn Snapshot + '_ {
         let bases: BTreeSet<&str> = recipes().map(Recipe::base).collect();
         let wanted = WantedParts {
             gems: &recipes().map(Recipe::name).collect::<Vec<_>>(),
+            gems_if: None,
             folds: &bases.into_iter().collect::<Vec<_>>(),
             text: true,
         };

@@ -372,7 +372,7 @@ fn compare(
         } = found;
         let of_book = gems_of(outline, question);
         let (score, meets) = if at < share {
-            query.judge(question.rule, number, posted, of_book)?
+            query.judge(question.rule, number, posted, of_book, identical)?
         } else {
             all.left_out += usize::from(!identical && informs.is_none());
             (query.score(posted, of_book), Meets::No)

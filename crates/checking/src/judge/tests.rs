@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::rc::Rc;
 
 use hashbrown::HashSet;
 use jiff::civil::Date;
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{Alignment, Relation, is_match, kept};
-use lapidary_store::Standing;
+use lapidary_store::{Enough, Standing};
 
 const DAY: Date = Date::constant(2026, 3, 1);
 
@@ -120,6 +121,16 @@ impl Reader for Books {
     fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
         self.gem_lists_read.set(self.gem_lists_read.get() + 1);
         Ok(self.books[book.0 as usize].gems.clone())
+    }
+
+    fn gems_if(
+        &self,
+        book: BookNo,
+        Enough { among, is_enough }: Enough<'_>,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        let gems = self.gems(book)?;
+        let found = gems.iter().filter(|placed| among.contains(&placed.gem));
+        Ok(is_enough(found.count() as u32).then_some(gems))
     }
 
     fn books(&self, library: &Library) -> Result<u64, StoreError> {
@@ -291,7 +302,7 @@ proptest! {
             deciding: 0,
         };
         let candidates = candidates(&reader, &question).unwrap();
-        let look_up = |of_library| LookedUp::new(&reader, &question, of_library).unwrap();
+        let look_up = |of_library| LookedUp::new(&reader, &question, of_library, Rc::default()).unwrap();
         let looked_up: Vec<LookedUp<'_>> = candidates.libraries.iter().map(look_up).collect();
         let Judgements { matches, disabled, left_out } = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap();
         prop_assert_eq!(left_out, 0);
@@ -394,7 +405,7 @@ proptest! {
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> =
-            tally.libraries.iter().map(|of_library| LookedUp::new(&reader, &question, of_library).unwrap()).collect();
+            tally.libraries.iter().map(|of_library| LookedUp::new(&reader, &question, of_library, Rc::default()).unwrap()).collect();
         let matches = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap().matches;
         // No gems overlap.
         let (relation, spans, apart) = (Relation::Overlap, Vec::new(), score.common);
@@ -510,7 +521,7 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
     let looked_up: Vec<_> = tally
         .libraries
         .iter()
-        .map(|of| LookedUp::new(&reader, &question, of).unwrap())
+        .map(|of| LookedUp::new(&reader, &question, of, Rc::default()).unwrap())
         .collect();
     let judged = judge(&reader, &question, &looked_up, 50).unwrap();
     assert!(
@@ -583,7 +594,7 @@ fn a_flood_that_only_informs_changes_nothing() {
         let looked_up: Vec<_> = tally
             .libraries
             .iter()
-            .map(|of| LookedUp::new(&reader, &question, of).unwrap())
+            .map(|of| LookedUp::new(&reader, &question, of, Rc::default()).unwrap())
             .collect();
         let Judgements {
             matches, left_out, ..

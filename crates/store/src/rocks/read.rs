@@ -110,11 +110,21 @@ impl<'a> RocksSnapshot<'a> {
         recipe: &KnownRecipe,
         book: BookNo,
     ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        self.of_gem_list(recipe, book, gem_list::decode)
+    }
+
+    /// What is read of a book's list of gems; `None` if it has none.
+    fn of_gem_list<T>(
+        &self,
+        recipe: &KnownRecipe,
+        book: BookNo,
+        read: impl FnOnce(&[u8], usize) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
         let Some(value) = self.get(Family::Gems, &schema::gems_key(recipe, book))? else {
             return Ok(None);
         };
-        match gem_list::decode(&value, recipe.gem_bytes()) {
-            Some(gems) => Ok(Some(gems)),
+        match read(&value, recipe.gem_bytes()) {
+            Some(read) => Ok(Some(read)),
             None => Err(self.damaged(format!(
                 "the gems of book {} ({}) cannot be read",
                 book.0,
@@ -594,7 +604,8 @@ impl Snapshot for RocksSnapshot<'_> {
         for book in books {
             let mut parts = BookParts::default();
             for recipe in &recipes {
-                let gems = self.gem_list(recipe, *book)?;
+                let read = |bytes: &[u8], width| gem_list::decode_if(bytes, width, wanted.gems_if);
+                let gems = self.of_gem_list(recipe, *book, read)?.flatten();
                 parts
                     .gems
                     .extend(gems.map(|gems| (recipe.name().clone(), gems)));
