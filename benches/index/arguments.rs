@@ -37,6 +37,9 @@ pub struct Arguments {
     /// Numbers of books to find by title, author and ISBN
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M")]
     pub titled: Vec<Size>,
+    /// Numbers of made-up books of 400,000 characters
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1K")]
+    pub shelves: Vec<Size>,
     /// Numbers of primaries of the clusters to copy an index to
     #[arg(
         long,
@@ -121,6 +124,10 @@ pub enum Rows {
     Zipf,
     /// Finding books by title, author and ISBN
     Find,
+    /// Checks of whole books and of pages, and the disk that books take
+    Shelf,
+    /// The same on a cluster of three nodes, too; only if it is named
+    ShelfOnCluster,
     /// Ingest of real texts
     Folder,
     /// The same index on clusters of Redis nodes; only if it is named

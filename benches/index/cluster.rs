@@ -30,14 +30,14 @@ const ROUNDS: usize = 5;
 const ACKNOWLEDGED_BY: (u32, u32) = (3, 1);
 
 /// A cluster. Its nodes are stopped on drop.
-struct Cluster {
+pub struct Cluster {
     folder: TempDir,
-    url: String,
+    pub url: String,
     primaries: Vec<Node>,
 }
 
 impl Cluster {
-    fn start(primaries: u32, replicas: u32) -> Outcome<Self> {
+    pub fn start(primaries: u32, replicas: u32) -> Outcome<Self> {
         let folder = TempDir::new()?;
         let mut command = Command::new(SCRIPT);
         command
@@ -269,7 +269,7 @@ fn memory_of_copy(
 }
 
 /// Copies a folder with the real program. Returns how many seconds it took to store it, and to compare and verify it.
-fn copy(folder: &Path, url: &str) -> Outcome<[f64; 2]> {
+pub fn copy(folder: &Path, url: &str) -> Outcome<[f64; 2]> {
     let copied = Command::new(LAPIDARY)
         .args(["copy", "--to", url, "--from"])
         .arg(folder)

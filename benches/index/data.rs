@@ -15,7 +15,7 @@ pub const GEMS: u64 = 200;
 const CHUNK_BYTES: u64 = 3_000;
 
 /// A set of books and their gems.
-pub trait Data {
+pub trait Data: Sync {
     /// Identifies this set, and names its folder.
     fn name(&self) -> String;
 

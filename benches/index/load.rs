@@ -120,7 +120,7 @@ fn posted_shares(data: &dyn Data, recipes: &[Recipe], stock: &Stock<'_>, table: 
     }
 }
 
-fn progress_bar(books: u32) -> Outcome<ProgressBar> {
+pub fn progress_bar(books: u32) -> Outcome<ProgressBar> {
     let bar = ProgressBar::new(books.into());
     bar.set_style(ProgressStyle::with_template(
         "{bar:30} {human_pos} of {human_len} books, {eta} left",

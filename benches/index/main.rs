@@ -29,6 +29,7 @@ mod plot;
 mod query;
 mod random;
 mod server;
+mod shelf;
 mod table;
 mod text;
 mod traffic;
@@ -73,7 +74,14 @@ fn main() -> ExitCode {
         tell("nothing is measured in a test; run `cargo bench --bench index`");
         return ExitCode::SUCCESS;
     }
-    let mut tables = ["Random gems", "Zipf gems", "Finding books", "Real texts"].map(Table::new);
+    let titles = [
+        "Random gems",
+        "Zipf gems",
+        "Finding books",
+        "Real texts",
+        "Made-up books",
+    ];
+    let mut tables = titles.map(Table::new);
     let measured = measure(&arguments, &mut tables);
     for table in tables {
         print!("{table}");
@@ -87,7 +95,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4]) -> Outcome<()> {
+fn measure(arguments: &Arguments, tables: &mut [Table; 5]) -> Outcome<()> {
+    let [uniform, zipf, titles, texts, shelves] = tables;
     let workspace = Workspace::new(arguments)?;
     let (_, recipe) = recipes(arguments)?;
     if [
@@ -117,6 +126,14 @@ fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4
     if arguments.wants(Rows::Find) {
         for size in &arguments.titled {
             find::rows(arguments, *size, &workspace, titles)?;
+        }
+    }
+    if [Rows::Shelf, Rows::ShelfOnCluster]
+        .into_iter()
+        .any(|rows| arguments.wants(rows))
+    {
+        for size in &arguments.shelves {
+            shelf::rows(arguments, *size, &workspace, shelves)?;
         }
     }
     if let Some(corpus) = arguments

@@ -23,6 +23,8 @@ pub struct Query {
 pub enum Right {
     /// Only this book, with this many gems in common.
     Book { id: String, common: u32 },
+    /// This book first, or none.
+    Copy(Option<String>),
     /// No book. The query has this many gems, of which this many are common.
     Nothing { gems: u32, common: u32 },
     /// Any books, with this many gems not counted.
@@ -45,7 +47,7 @@ impl Query {
         }
     }
 
-    pub fn of_text(text: &str, gems: u32) -> Self {
+    pub fn of_text(text: &str, right: Right) -> Self {
         let request = http::request(
             "POST",
             "/v1/checks",
@@ -55,7 +57,7 @@ impl Query {
         Self {
             gems: Vec::new(),
             request,
-            right: Right::Nothing { gems, common: 0 },
+            right,
         }
     }
 
@@ -140,6 +142,10 @@ impl Right {
                     format!("{id} alone with {common} gems in common"),
                 )
             }
+            Self::Copy(id) => (
+                matches.first().map(|found| &found.book.id) == id.as_ref(),
+                format!("{id:?} first"),
+            ),
             Self::Nothing { gems: all, common } => (
                 total == 0 && (gems, common_gems) == (*all, *common),
                 format!("no match of a query with {all} gems, {common} of them common"),

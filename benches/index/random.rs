@@ -11,6 +11,7 @@ pub enum Purpose {
     Text,
     Zipf,
     Title,
+    Shelf,
 }
 
 /// A random number generator (splitmix64).

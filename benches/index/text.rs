@@ -37,34 +37,16 @@ pub const SCRIPTS: [Script; 2] = [
 ];
 
 impl Script {
-    /// A text of [`BYTES`] bytes.
+    /// A text of [`BYTES`] bytes in words of its own.
     pub fn text(&self, seed: u64, number: u64) -> String {
         let mut random = Random::new(seed, Purpose::Text, number);
-        let words: Vec<String> = (0..WORDS)
-            .map(|rank| self.word(rank, &mut random))
-            .collect();
-        let mut text = String::with_capacity(BYTES + 64);
-        let mut capital = true;
-        while text.len() < BYTES {
-            // Uniform in the logarithm of the rank, which gives a Zipf distribution.
-            let word = &words[(WORDS as f64).powf(random.unit()) as usize - 1];
-            let first = word.chars().next().filter(|_| capital);
-            text.extend(first.iter().flat_map(|letter| letter.to_uppercase()));
-            text.push_str(&word[first.map_or(0, char::len_utf8)..]);
-            let end = random.below(SENTENCE);
-            text.push_str(match end {
-                0 => ".\n",
-                1 | 2 => ", ",
-                _ => " ",
-            });
-            capital = end == 0;
-        }
-        while text.len() > BYTES {
-            text.pop();
-        }
-        // Fill up if truncating a two-byte letter left one byte.
-        text.extend(std::iter::repeat_n('.', BYTES - text.len()));
-        text
+        let words = self.words(WORDS, &mut random);
+        text_of(&words, BYTES, &mut random)
+    }
+
+    /// This many words, the most frequent ones first.
+    pub fn words(&self, count: usize, random: &mut Random) -> Vec<String> {
+        (0..count).map(|rank| self.word(rank, random)).collect()
     }
 
     fn word(&self, rank: usize, random: &mut Random) -> String {
@@ -80,4 +62,30 @@ impl Script {
         }
         word
     }
+}
+
+/// A text of this many bytes in these words.
+pub fn text_of(words: &[String], bytes: usize, random: &mut Random) -> String {
+    let mut text = String::with_capacity(bytes + 64);
+    let mut capital = true;
+    while text.len() < bytes {
+        // Uniform in the logarithm of the rank, which gives a Zipf distribution.
+        let word = &words[(words.len() as f64).powf(random.unit()) as usize - 1];
+        let first = word.chars().next().filter(|_| capital);
+        text.extend(first.iter().flat_map(|letter| letter.to_uppercase()));
+        text.push_str(&word[first.map_or(0, char::len_utf8)..]);
+        let end = random.below(SENTENCE);
+        text.push_str(match end {
+            0 => ".\n",
+            1 | 2 => ", ",
+            _ => " ",
+        });
+        capital = end == 0;
+    }
+    while text.len() > bytes {
+        text.pop();
+    }
+    // Fill up if truncating a two-byte letter left one byte.
+    text.extend(std::iter::repeat_n('.', bytes - text.len()));
+    text
 }
