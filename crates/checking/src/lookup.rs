@@ -16,8 +16,8 @@ use lapidary_store::{BookNo, Enough, Library, LibraryTally, StoreError, Tally};
 /// A match of few gems is none if more than so many books are expected to have as much in common with the text by accident.
 const ACCIDENTS: f64 = 0.5;
 
-/// Books of so many gems together are compared with a query only once, of all libraries.
-const REMEMBERED: usize = 1 << 17;
+/// How many gems the books that stay in memory have together, so that what matches is compared with the query only once: ten novels.
+const REMEMBERED: usize = 1 << 16;
 
 /// A query, and the result of its lookup in the posting lists of one library.
 pub struct LookedUp<'a> {
@@ -35,8 +35,9 @@ pub struct LookedUp<'a> {
     positions: Option<&'a HashMap<Gem, u32>>,
     /// Number of books that decide.
     deciding: u64,
+    /// The books that were compared and are remembered.
     compared: RefCell<HashMap<BookNo, Rc<ComparedBook>>>,
-    /// How many gems of compared books may still be remembered.
+    /// How many more gems of such books may be, in all libraries.
     room: Rc<Cell<usize>>,
 }
 
@@ -203,7 +204,7 @@ impl<'a> LookedUp<'a> {
             let meets = self.meets(rule, &score, of_book, || self.aligned(book))?;
             return Ok((score, meets));
         }
-        // Most books have one gem of a text by chance. That is seen before it is weighed.
+        // Most candidates have one gem of a text, by chance.
         let is_enough = |in_both| {
             let score = self.score(in_both, of_book);
             is_identical || self.recipe.is_rewriting() || !is_too_little(rule, &score)
@@ -215,7 +216,7 @@ impl<'a> LookedUp<'a> {
         let Some(gems) = self.reader.gems_if(book, enough)? else {
             return Ok((self.score(found, of_book), Meets::No));
         };
-        let beside = self.beside(book, gems);
+        let beside = self.remembered(book, gems);
         let score = self.score(beside.holders.len() as u32, of_book);
         let aligned = || Ok(self.align(&beside).clone());
         let Ok::<Meets, Infallible>(meets) = self.meets(rule, &score, of_book, aligned);
@@ -224,18 +225,18 @@ impl<'a> LookedUp<'a> {
 
     /// Aligns the query with a book.
     pub fn aligned(&self, book: BookNo) -> Result<Alignment, StoreError> {
-        Ok(self.align(&*self.compare(book)?).clone())
+        Ok(self.align(&*self.beside(book)?).clone())
     }
 
     /// Aligns the query with a book, and returns the book's gems too.
     pub fn compared(&self, book: BookNo) -> Result<(Alignment, Vec<PlacedGem>), StoreError> {
-        let beside = self.compare(book)?;
+        let beside = self.beside(book)?;
         Ok((self.align(&beside).clone(), beside.gems.clone()))
     }
 
     /// Where in the query the gems are that a book has, too: in bytes, or by their positions in a list. And all gems of the book.
     pub fn shared(&self, book: BookNo) -> Result<(Vec<Place>, Vec<PlacedGem>), StoreError> {
-        let beside = self.compare(book)?;
+        let beside = self.beside(book)?;
         let in_both = self
             .probes
             .iter()
@@ -273,15 +274,15 @@ impl<'a> LookedUp<'a> {
         )
     }
 
-    fn compare(&self, book: BookNo) -> Result<Rc<ComparedBook>, StoreError> {
+    fn beside(&self, book: BookNo) -> Result<Rc<ComparedBook>, StoreError> {
         if let Some(known) = self.compared.borrow().get(&book) {
             return Ok(Rc::clone(known));
         }
-        Ok(self.beside(book, self.reader.gems(book)?))
+        Ok(self.remembered(book, self.reader.gems(book)?))
     }
 
-    /// Compares a book with these gems.
-    fn beside(&self, book: BookNo, gems: Vec<PlacedGem>) -> Rc<ComparedBook> {
+    /// Compares a book of these gems, and remembers it if there is room.
+    fn remembered(&self, book: BookNo, gems: Vec<PlacedGem>) -> Rc<ComparedBook> {
         let holders = if self.recipe.is_rewriting() {
             self.unweighed(&gems)
         } else {
@@ -321,13 +322,13 @@ impl<'a> LookedUp<'a> {
         in_both.map(|gem| (gem, 1)).collect()
     }
 
-    fn align<'c>(&self, compared: &'c ComparedBook) -> &'c Alignment {
-        compared
+    fn align<'c>(&self, beside: &'c ComparedBook) -> &'c Alignment {
+        beside
             .alignment
-            .get_or_init(|| self.aligned_with(compared))
+            .get_or_init(|| self.alignment(&beside.gems, &beside.holders))
     }
 
-    fn aligned_with(&self, ComparedBook { gems, holders, .. }: &ComparedBook) -> Alignment {
+    fn alignment(&self, gems: &[PlacedGem], holders: &HashMap<Gem, u32>) -> Alignment {
         let query = of_both(&self.probes, gems);
         let mut alignment = align(&query, gems, self.recipe, |gem| {
             holders

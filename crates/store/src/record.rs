@@ -186,12 +186,12 @@ pub struct BookParts {
     pub text: Option<String>,
 }
 
-/// Whether so many gems of a book are among some that its list is worth reading.
+/// How many of some gems a book must have, so that its list is worth reading.
 #[derive(Clone, Copy)]
 pub struct Enough<'a> {
-    /// These count.
+    /// These gems.
     pub among: &'a HashSet<Gem>,
-    /// Whether so many are enough.
+    /// Whether so many of them are enough.
     pub is_enough: &'a dyn Fn(u32) -> bool,
 }
 
@@ -200,7 +200,7 @@ pub struct Enough<'a> {
 pub struct WantedParts<'a> {
     /// The recipes whose gems to read.
     pub gems: &'a [&'a RecipeName],
-    /// Lists of too few of these gems are left out.
+    /// Lists with too few of these gems are left out.
     pub gems_if: Option<Enough<'a>>,
     /// The folds to read, each by the name of the built-in recipe that made it.
     pub folds: &'a [&'a str],
