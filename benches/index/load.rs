@@ -58,9 +58,21 @@ impl Workspace {
         recipes: &[Recipe],
         table: &mut Table,
     ) -> Outcome<PathBuf> {
-        let name = recipes.iter().fold(data.name(), |name, recipe| {
-            format!("{name}-{}", recipe.name())
-        });
+        self.once(data.name(), recipes, |folder| {
+            load(arguments, data, recipes, table, folder)
+        })
+    }
+
+    /// Returns the folder of an index of these recipes. `build` is called with where to make it, unless it exists.
+    pub fn once(
+        &self,
+        name: String,
+        recipes: &[Recipe],
+        build: impl FnOnce(&Path) -> Outcome<()>,
+    ) -> Outcome<PathBuf> {
+        let name = recipes
+            .iter()
+            .fold(name, |name, recipe| format!("{name}-{}", recipe.name()));
         let (folder, unfinished) = (self.join(&name), self.join(name + ".unfinished"));
         if folder.exists() {
             tell(format_args!(
@@ -72,38 +84,49 @@ impl Workspace {
         if unfinished.exists() {
             fs::remove_dir_all(&unfinished)?;
         }
-        tell(format_args!("bulk load of {} books", data.books()));
-        let stock = Stock::new(data, arguments.seed, recipes)?;
-        let bar = progress_bar(data.books())?;
-        let postings = Cell::new(0);
-        let books = (0..data.books()).map(|number| {
-            let book = stock.book(number);
-            postings.set(postings.get() + book.gems.values().map(Vec::len).sum::<usize>());
-            bar.inc(1);
-            Ok::<_, StoreError>(book)
-        });
-        let begun = Instant::now();
-        let store = RocksStore::build(&unfinished, recipes, books)?;
-        let loaded = begun.elapsed().as_secs_f64();
-        bar.finish_and_clear();
-
-        tell("compaction");
-        let begun = Instant::now();
-        store.compact(UNWATCHED)?;
-        let compacted = begun.elapsed().as_secs_f64();
-        drop(store);
+        build(&unfinished)?;
         fs::rename(&unfinished, &folder)?;
-        posted_shares(data, recipes, &stock, table);
-        if arguments.wants(Rows::Load) {
-            let rate = postings.get() as f64 / loaded;
-            table.set(
-                "bulk load, durable at the end",
-                format_args!("{rate:.0} gems/s ({loaded:.1} s)"),
-            );
-            table.set("compaction behind it", format_args!("{compacted:.1} s"));
-        }
         Ok(folder)
     }
+}
+
+/// Builds the index of these books in a folder, and records the time.
+fn load(
+    arguments: &Arguments,
+    data: &dyn Data,
+    recipes: &[Recipe],
+    table: &mut Table,
+    folder: &Path,
+) -> Outcome<()> {
+    tell(format_args!("bulk load of {} books", data.books()));
+    let stock = Stock::new(data, arguments.seed, recipes)?;
+    let bar = progress_bar(data.books())?;
+    let postings = Cell::new(0);
+    let books = (0..data.books()).map(|number| {
+        let book = stock.book(number);
+        postings.set(postings.get() + book.gems.values().map(Vec::len).sum::<usize>());
+        bar.inc(1);
+        Ok::<_, StoreError>(book)
+    });
+    let begun = Instant::now();
+    let store = RocksStore::build(folder, recipes, books)?;
+    let loaded = begun.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+
+    tell("compaction");
+    let begun = Instant::now();
+    store.compact(UNWATCHED)?;
+    let compacted = begun.elapsed().as_secs_f64();
+    posted_shares(data, recipes, &stock, table);
+    if arguments.wants(Rows::Load) {
+        let rate = postings.get() as f64 / loaded;
+        table.set(
+            "bulk load, durable at the end",
+            format_args!("{rate:.0} gems/s ({loaded:.1} s)"),
+        );
+        table.set("compaction behind it", format_args!("{compacted:.1} s"));
+    }
+    Ok(())
 }
 
 /// Which share of a book's gems has a posting, for recipes that do not post all.

@@ -1,6 +1,6 @@
-//! Made-up books of the length of a novel: the disk they take, and the times of checks of whole books and of pages.
+//! Made-up books of the length of a novel, by the recipes of a new catalogue: the disk they take, and the times of checks of whole
+//! books and of pages.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use lapidary_catalogue::Text;
@@ -18,7 +18,7 @@ use crate::random::{Purpose, Random};
 use crate::server::Server;
 use crate::table::Table;
 use crate::text::{SCRIPTS, text_of};
-use crate::{Outcome, recipes, tell};
+use crate::{Outcome, tell};
 
 /// The length of a book, in bytes of one character each.
 const BOOK: usize = 400_000;
@@ -78,13 +78,10 @@ impl Shelf {
     /// Opens the index if it exists; otherwise builds it.
     fn index(&self, workspace: &Workspace, recipes: &[Recipe]) -> Outcome<PathBuf> {
         let name = format!("shelf-{}-books-seed-{}", self.books, self.seed);
-        let (folder, unfinished) = (workspace.join(&name), workspace.join(name + ".unfinished"));
-        if folder.exists() {
-            return Ok(folder);
-        }
-        if unfinished.exists() {
-            fs::remove_dir_all(&unfinished)?;
-        }
+        workspace.once(name, recipes, |folder| self.build(recipes, folder))
+    }
+
+    fn build(&self, recipes: &[Recipe], folder: &Path) -> Outcome<()> {
         tell(format_args!("{} books of {BOOK} bytes", self.books));
         let records = Uniform {
             seed: self.seed,
@@ -100,12 +97,10 @@ impl Shelf {
                 .map(|number| self.book(number, &stock, recipes));
             books.collect::<Vec<_>>()
         });
-        let store = RocksStore::build(&unfinished, recipes, books.map(Ok::<_, StoreError>))?;
+        let store = RocksStore::build(folder, recipes, books.map(Ok::<_, StoreError>))?;
         bar.finish_and_clear();
         store.compact(UNWATCHED)?;
-        drop(store);
-        fs::rename(&unfinished, &folder)?;
-        Ok(folder)
+        Ok(())
     }
 }
 
@@ -116,7 +111,12 @@ pub fn rows(
     workspace: &Workspace,
     table: &mut Table,
 ) -> Outcome<()> {
-    let (recipes, _) = recipes(arguments)?;
+    // Those of a new catalogue; a secret takes no more time.
+    let recipes = [
+        Recipe::hardened_compact(),
+        Recipe::hardened(),
+        Recipe::released(),
+    ];
     let words = SCRIPTS[0].words(
         WORDS,
         &mut Random::new(arguments.seed, Purpose::Shelf, u64::MAX),
@@ -127,7 +127,7 @@ pub fn rows(
         words,
     };
     table.column(format_args!("{size} books of {BOOK} characters"));
-    let folder = shelf.index(workspace, recipes)?;
+    let folder = shelf.index(workspace, &recipes)?;
     table.set("disk, bytes for 1,000 characters", disk(&folder, &shelf)?);
     let mut servers = vec![("folder", Server::start(arguments, &folder)?)];
     let mut nodes = None;
