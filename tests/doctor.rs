@@ -266,6 +266,19 @@ fn findings_are_told_in_the_language_of_the_reader() {
         said("missed_books").as_deref(),
         Some("у 1 книги из 1 нет отпечатков рецепта по умолчанию «hardened»")
     );
+    let lines = |target: &str| {
+        let said = run(&format!("doctor --lang ru {target}"), NONE)
+            .expect(1)
+            .out;
+        for line in said.lines() {
+            let (what, fix) = line.split_once("; исправить: ").expect(line);
+            assert!(is_russian(what) && !fix.is_empty(), "{line}");
+        }
+        said.lines().count()
+    };
+    assert_eq!(lines(&format!("--server {}", server.url)), russian.len());
+    drop(server);
+    assert!(lines(&format!("--data {}", folder.data().display())) > 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Query};
 use lapidary_extract::Heading;
 use lapidary_gems::Recipe;
+use lapidary_language::Language;
 use lapidary_operations::{CommandLine, ListPage, Operation, PageQuery, Session};
 use lapidary_store::{Actor, BookKey, Watch};
 
@@ -31,12 +32,22 @@ impl CatalogueClient {
         path: O::Path,
         input: O::Input,
     ) -> Result<O::Answer, Failure> {
+        self.call_in::<O>(Language::default(), path, input)
+    }
+
+    /// Calls an operation whose answer has sentences in this language.
+    pub(super) fn call_in<O: Operation>(
+        &self,
+        language: Language,
+        path: O::Path,
+        input: O::Input,
+    ) -> Result<O::Answer, Failure> {
         match self {
             Self::Local(catalogue) => {
-                let session = Session::local(catalogue, &CommandLine);
+                let session = Session::local(catalogue, &CommandLine).in_language(language);
                 Ok(O::run(&session, path, input)?)
             }
-            Self::Remote(server) => server.call::<O>(&path, &input),
+            Self::Remote(server) => server.call_in::<O>(language, &path, &input),
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::Args;
 use lapidary_catalogue::api::{Finding, Findings};
 
-use super::arguments::Target;
+use super::arguments::{LanguageArgument, Target};
 use super::failure::{Failure, Status};
 use super::terminal::{json_line, out};
 use lapidary_operations::status::Diagnose;
@@ -73,6 +73,8 @@ use lapidary_operations::status::Diagnose;
 pub(super) struct DoctorArgs {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    language: LanguageArgument,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -80,9 +82,11 @@ pub(super) struct DoctorArgs {
 
 impl DoctorArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let target = self.target.flags();
-        let findings = self.target.open()?.call::<Diagnose>((), ())?.findings;
-        let findings: Vec<Finding> = findings
+        let (target, language) = (self.target.flags(), self.language.lang);
+        let catalogue = self.target.open()?;
+        let found = catalogue.call_in::<Diagnose>(language, (), ())?;
+        let findings: Vec<Finding> = found
+            .findings
             .into_iter()
             .map(|finding| Finding {
                 fix: finding.fix.replace("TARGET", &target),
@@ -106,10 +110,10 @@ impl DoctorArgs {
             ..
         } in &findings
         {
-            writeln!(out, "{what}: {why}; to fix it: {fix}")?;
+            writeln!(out, "{}", language.d_finding(what, why, fix))?;
         }
         if findings.is_empty() {
-            writeln!(out, "nothing unhealthy found")?;
+            writeln!(out, "{}", language.d_healthy())?;
         }
         Ok(status)
     }

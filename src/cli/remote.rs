@@ -13,6 +13,7 @@ use lapidary_catalogue::{BookGems, CheckOptions, Content, NewEntry, Query, Recip
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
 use lapidary_gems::{Recipe, WrittenGem};
+use lapidary_language::Language;
 use lapidary_operations::{
     self as operations, Answer as _, Operation, PathParameters as _, filled,
 };
@@ -101,12 +102,25 @@ impl Remote {
         path: &O::Path,
         input: &O::Input,
     ) -> Result<O::Answer, Failure> {
+        self.call_in::<O>(Language::default(), path, input)
+    }
+
+    /// Calls an operation whose answer has sentences in this language.
+    pub(super) fn call_in<O: Operation>(
+        &self,
+        language: Language,
+        path: &O::Path,
+        input: &O::Input,
+    ) -> Result<O::Answer, Failure> {
         let operations::Request {
             method,
             target,
             body,
         } = operations::Request::of::<O>(&path.segments(), input);
-        let request = Request::builder().method(method).uri(self.at(&target));
+        let request = Request::builder()
+            .method(method)
+            .uri(self.at(&target))
+            .header(ACCEPT_LANGUAGE, language.tag());
         let sent = if let Some(json) = body {
             let request = request.header(CONTENT_TYPE, "application/json").body(json);
             request

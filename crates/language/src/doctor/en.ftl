@@ -1,6 +1,10 @@
 # What is unhealthy, in English: what was found, why it matters, and what fixes it. Commands are the same in every language. The
 # comment above a message declares its arguments, in the order of its method.
 
+# $what (String), $why (String), $fix (String)
+d_finding = { $what }: { $why }; to fix it: { $fix }
+d_healthy = nothing unhealthy found
+
 ## Recipes
 
 # $recipe (String)
