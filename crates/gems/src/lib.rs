@@ -129,7 +129,7 @@ pub use clean::{Clean, LineBreaks, clean};
 pub use cut::{FoldedPart, TextParts};
 pub use disguise::{Signs, Trick};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
-pub use hardened::{Misspelling, misspelling, with_inner_letters_sorted};
+pub use hardened::{Misspelling, has_scrambled_letters, misspelling, with_inner_letters_sorted};
 pub use name::{RecipeError, RecipeName};
 pub use packed::PackedFold;
 pub use recipe::Recipe;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use lapidary_gems::{Misspelling, Place, misspelling, with_inner_letters_sorted};
+use lapidary_gems::{Place, has_scrambled_letters, with_inner_letters_sorted};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::confusable_detection::skeleton;
@@ -45,7 +45,7 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn of(query: &str, book: &str) -> Self {
         let mut numbers = WordNumbers {
-            is_scrambled: misspelling(query) == Some(Misspelling::ScrambledLetters),
+            is_scrambled: has_scrambled_letters(query),
             ..WordNumbers::default()
         };
         let (query, query_keys) = numbers.number(query);

@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::{FEWEST, place};
 use crate::gem::Place;
-use crate::hardened::{Misspelling, misspelling};
+use crate::hardened::has_scrambled_letters;
 use crate::sample::sample;
 use crate::signatures::closed_words;
 
@@ -42,7 +42,7 @@ pub(super) fn misspelled_words(text: &str, mut take: impl FnMut(Place)) {
         each_word(part, |word, _| spelling.add(word));
     }
     let is_doubled = spelling.doubled >= FEWEST && 100 * spelling.doubled > spelling.words;
-    let is_scrambled = misspelling(text) == Some(Misspelling::ScrambledLetters);
+    let is_scrambled = has_scrambled_letters(text);
     if !is_doubled && !is_scrambled {
         return;
     }

@@ -40,7 +40,7 @@ use super::secret::Secret;
 use constants::{Constants, PUBLIC};
 use grams::{Gram, Grams};
 use mended::{WHOLE, mended, mended_among};
-pub use misspelled::{Misspelling, misspelling, with_inner_letters_sorted};
+pub use misspelled::{Misspelling, has_scrambled_letters, misspelling, with_inner_letters_sorted};
 use respell::respelled;
 use scrambled::unscrambled;
 use selection::Selection;
@@ -255,7 +255,9 @@ impl Hardened {
         symbols(undone.text(), |symbols| {
             grams.take(symbols, |grams| {
                 probes.take(grams);
-                kept.take(grams);
+                if times > 1 {
+                    kept.take(grams);
+                }
             });
         });
         let kept: HashSet<u64> = kept
@@ -267,7 +269,7 @@ impl Hardened {
         probes
             .map(|gram| Probe {
                 placed: self.gem(gram, undone),
-                kept: kept.contains(&gram.rank),
+                kept: times == 1 || kept.contains(&gram.rank),
             })
             .collect()
     }

@@ -731,7 +731,7 @@ fn mended_plainly(codes: &[u32]) -> HashSet<u64> {
 }
 
 /// With each so-manieth consonant wrong.
-fn with_wrong_letters(text: &str, each: usize) -> String {
+pub(super) fn with_wrong_letters(text: &str, each: usize) -> String {
     let mut count = 0;
     let wrong = |letter: char| {
         let alphabet = if letter.is_ascii() {

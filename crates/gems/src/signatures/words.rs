@@ -126,12 +126,12 @@ pub(crate) fn closed_language_of<'a>(words: impl Iterator<Item = &'a str>) -> Op
     counts.iter().position(|count| *count == most)
 }
 
-/// The words of closed classes of the language in this place.
-pub(crate) fn closed_words_of(language: usize) -> impl Iterator<Item = &'static str> {
-    closed()
-        .nth(language)
-        .into_iter()
-        .flat_map(|(_, words)| words.split(' '))
+/// The name of the language in this place, and its words of closed classes.
+pub(crate) fn closed_words_of(
+    language: usize,
+) -> (&'static str, impl Iterator<Item = &'static str>) {
+    let (name, words) = closed().nth(language).unwrap_or_default();
+    (name, words.split(' '))
 }
 
 /// Each word of a closed class, with the languages that have it: a bit for each, in the order of the list.
