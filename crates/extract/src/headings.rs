@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use memchr::memchr2_iter;
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of headings of a text, and of bytes of a title.
@@ -80,7 +81,7 @@ fn shortened(title: &str) -> Option<String> {
 #[must_use]
 pub fn headings_in(text: &str) -> Vec<Heading> {
     let (mut headings, mut after_empty) = (Vec::new(), true);
-    let mut lines = text.split_inclusive(['\n', '\x0C']).scan(0, |at, line| {
+    let mut lines = lines(text).scan(0, |at, line| {
         let start = *at;
         *at += line.len();
         Some((start, line.trim_end()))
@@ -95,6 +96,18 @@ pub fn headings_in(text: &str) -> Vec<Heading> {
         after_empty = line.is_empty();
     }
     headings
+}
+
+/// The lines of a text, each with the line feed or form feed behind it.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr2_iter(b'\n', b'\x0C', text.as_bytes()).map(|at| at + 1);
+    let rest = (!text.is_empty() && !text.ends_with(['\n', '\x0C'])).then_some(text.len());
+    let mut start = 0;
+    ends.chain(rest).map(move |end| {
+        let line = &text[start..end];
+        start = end;
+        line
+    })
 }
 
 fn is_heading(line: &str) -> bool {
@@ -146,7 +159,17 @@ fn is_heading(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Heading, MOST, add, headings_in};
+    use proptest::prelude::*;
+
+    use super::{Heading, MOST, add, headings_in, lines};
+
+    proptest! {
+        #[test]
+        fn lines_end_at_feeds(text in "[aé\r\n\x0C]{0,20}") {
+            let as_defined: Vec<&str> = text.split_inclusive(['\n', '\x0C']).collect();
+            prop_assert_eq!(lines(&text).collect::<Vec<_>>(), as_defined);
+        }
+    }
 
     #[test]
     fn headings_of_plain_texts() {

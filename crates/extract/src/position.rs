@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
+use crate::headings::lines;
 use crate::{Heading, headings_in};
 
 /// The most paragraphs, and pages, that are counted.
@@ -126,7 +127,7 @@ fn paragraphs(text: &str) -> Vec<u64> {
         .skip(1)
         .any(|line| line.trim_end_matches('\r').is_empty());
     let (mut starts, mut at, mut after_empty) = (Vec::new(), 0, true);
-    for line in text.split_inclusive(['\n', '\x0C']) {
+    for line in lines(text) {
         let is_empty = line.trim().is_empty();
         if !is_empty && (after_empty || !has_empty) && starts.len() < PARAGRAPHS {
             starts.push(at as u64);
