@@ -14,9 +14,9 @@ use crate::signatures::{CLOSED_LANGUAGES, closed_language_of, closed_words_of};
 const PART: usize = 512;
 /// The fewest letters of a frequent word. Shorter ones become others by one letter.
 const SHORTEST: usize = 4;
-/// The largest share of words that look like a frequent one with a wrong consonant, in percent of these and the frequent ones. Of pages
-/// of 2,000 characters, of other books than [`NEIGHBOURS`] were taken from, 5 % have more, and 93 % of their copies with one wrong
-/// consonant in 14; of the books themselves, 2 and 98 %.
+/// The largest share of words that look like a frequent one with a wrong consonant, in percent of these and the frequent ones. With
+/// [`NEIGHBOURS`] of half of the books, of pages of 2,000 characters of the other half 5 % have more, and 93 % of their copies with one
+/// wrong consonant in 14; of the books themselves, 2 and 98 %.
 const WRONG: u32 = 6;
 /// The same share in a language without a list of neighbours.
 const WRONG_OR_NEIGHBOURS: u32 = 20;

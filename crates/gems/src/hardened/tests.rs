@@ -797,6 +797,40 @@ fn wrong_letters_are_put_right() {
     }
 }
 
+#[test]
+fn names_and_common_words_are_not_misspelled() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/case/the-tell-tale-heart.txt"
+    );
+    let text = std::fs::read_to_string(path).expect("a text");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let with = |word: &str| {
+        let parts: Vec<String> = words.chunks(10).map(|some| some.join(" ")).collect();
+        misspelling(&parts.join(&format!(" {word} ")))
+    };
+    // They look like “might”, “what”, and “with”, but for a vowel.
+    for right in ["night", "Whas", "wath"] {
+        assert_eq!(with(right), None, "{right}");
+    }
+    assert_eq!(with("whas"), Some(Misspelling::WrongLetters));
+
+    let mut before = ' ';
+    let capitalized: String = with_wrong_letters(&text, 14)
+        .chars()
+        .map(|c| {
+            let is_first = !before.is_alphabetic();
+            before = c;
+            if is_first { c.to_ascii_uppercase() } else { c }
+        })
+        .collect();
+    assert_eq!(
+        misspelling(&capitalized),
+        Some(Misspelling::WrongLetters),
+        "words that all begin with a capital are no names"
+    );
+}
+
 /// Languages whose frequent words are in no list have some that look like those of another.
 #[test]
 fn words_of_other_languages_are_not_misspelled() {
