@@ -19,7 +19,8 @@ pub(super) const MUCH: f64 = 0.125;
 /// common gem follows another one more often than this, compared with all gems of the run, it is quotations with other text
 /// between them.
 const CLUSTERED: f64 = 1.3;
-/// A run with gaps is one passage only if it has at least this share of common gems. Translations of one work share less.
+/// A run with gaps is one passage only if it has at least this share of common gems, or words were replaced. Translations of one work
+/// share less.
 const DENSE: f64 = 0.15;
 /// A run with gaps is one passage only if it has at least this many common gems.
 const ENOUGH: usize = 4;
@@ -39,6 +40,11 @@ const ORDERED: f64 = 2.0;
 const SLACK: (u64, u64) = (4, 64);
 /// A distance is similar if it is at least this share of the other one.
 const SIMILAR: f64 = 0.6;
+/// In a copy with other words for some, at least this share of the common gems keep their distance, and so many do so over missing
+/// gems. Of translations, a third did.
+const REPLACED: (f64, usize) = (0.65, 3);
+/// The common gems of such a copy are spread over at least this share of the query or the book. A quotation is in one place.
+const SPREAD: f64 = 0.5;
 /// A disguise usually makes gems longer or shorter by more than one in so many bytes, and another translation by less.
 const LENGTHENED: u64 = 8;
 
@@ -68,6 +74,9 @@ pub struct Alignment {
     pub at_same_distance: u32,
     /// Whether at least half of these have a similar distance to the next one, but not the same, as in another translation.
     pub drifts: bool,
+    /// Whether words were replaced all over a copy: most common gems keep their distance although others between them are missing,
+    /// and they are spread over most of a text.
+    pub has_replaced_words: bool,
     /// The maximal segment score (Karlin and Altschul 1990): over the best part of the query, the number of common gems that do
     /// not overlap, less a little for each other gem.
     pub segment_score: f64,
@@ -217,8 +226,13 @@ pub fn align(
     let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
     common.sort_unstable_by_key(|gem| gem.query);
     let apart = without_overlaps(&common, query, book);
+    let at_same_distance = at_same_distance(&apart, query, book);
+    let has_replaced_words = f64::from(at_same_distance) >= REPLACED.0 * apart.len() as f64
+        && bridges(&apart, query, book) >= REPLACED.1
+        && are_spread(&common, [query.len(), book.len()]);
     let rule = recipe.passages();
-    let of_runs = runs.iter().flat_map(|run| run.passages(rule.gap));
+    let density = if has_replaced_words { 0.0 } else { DENSE };
+    let of_runs = runs.iter().flat_map(|run| run.passages(rule.gap, density));
     let passages: Vec<&[CommonGem]> = of_runs.collect();
     Alignment {
         relation: relation(&runs, &passages, [query.len(), book.len()], recipe),
@@ -234,8 +248,9 @@ pub fn align(
         evidence: firm_sum(&runs, |run| run.weight),
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
-        at_same_distance: at_same_distance(&apart, query, book),
+        at_same_distance,
         drifts: drifts(&apart, query, book),
+        has_replaced_words,
         segment_score: segment_score(&common, &apart),
     }
 }
@@ -393,16 +408,16 @@ impl GemRun {
         if self.common.len() == 1 { ALONE } else { 1.0 }
     }
 
-    /// The passages that it consists of, each without a gap of more missing gems than this.
-    fn passages(&self, gap: usize) -> impl Iterator<Item = &[CommonGem]> {
-        let is_one = self.is_one_passage();
+    /// The passages that it consists of, each without a gap of more missing gems than this, unless the run is one passage.
+    fn passages(&self, gap: usize, density: f64) -> impl Iterator<Item = &[CommonGem]> {
+        let is_one = self.is_one_passage(density);
         self.common.chunk_by(move |one, next| {
             is_one || next.query - one.query <= gap + 1 && next.book - one.book <= gap + 1
         })
     }
 
-    /// Whether the gems that are missing are spread evenly.
-    fn is_one_passage(&self) -> bool {
+    /// Whether at least this share of its gems is common, and those that are missing are spread evenly.
+    fn is_one_passage(&self, density: f64) -> bool {
         let common = self.common.len();
         let gems = length(&self.common, |gem| gem.query);
         let followed = self
@@ -411,7 +426,7 @@ impl GemRun {
             .filter(|two| two[1].query == two[0].query + 1);
         let expected = common as f64 / gems as f64;
         let often = followed.count() as f64 / (common as f64 - 1.0).max(1.0);
-        common >= ENOUGH && expected >= DENSE && often <= CLUSTERED * expected
+        common >= ENOUGH && expected >= density && often <= CLUSTERED * expected
     }
 }
 
@@ -484,6 +499,24 @@ fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]
     });
     let gems = steady.map(<[_]>::len).filter(|gems| *gems > 1);
     gems.sum::<usize>() as u32
+}
+
+/// How many of these gems are as far from the next one as in the book, although gems between them are missing. Between two gems of an
+/// unchanged text, one may be missing at the edge of a passage.
+fn bridges(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> usize {
+    let is_bridge = |two: &&[CommonGem]| {
+        two[1].query - two[0].query > 2
+            && two[0].distances(two[1], query, book).is_some_and(are_same)
+    };
+    apart.windows(2).filter(is_bridge).count()
+}
+
+/// Whether what texts of so many gems have in common is spread over most of one of them.
+fn are_spread(common: &[CommonGem], [query, book]: [usize; 2]) -> bool {
+    let in_book = || common.iter().map(|gem| gem.book);
+    let of_book = in_book().max().unwrap_or(0) - in_book().min().unwrap_or(0);
+    length(common, |gem| gem.query) as f64 >= SPREAD * query as f64
+        || (of_book + 1) as f64 >= SPREAD * book as f64
 }
 
 /// Whether at least half of the distances between these gems are similar in the book, but not the same.
@@ -800,10 +833,12 @@ mod tests {
 
     /// The query has those of the book's gems that `is_common` selects.
     fn with_gems(is_common: impl Fn(u64) -> bool) -> Alignment {
+        with_gems_of(is_common, &text(0..240))
+    }
+
+    fn with_gems_of(is_common: impl Fn(u64) -> bool, book: &[PlacedGem]) -> Alignment {
         let query = (0..240).map(|gem| if is_common(gem) { gem } else { gem + 10_000 });
-        align(&text(query), &text(0..240), &Recipe::hardened(), |_| {
-            Some(1.0)
-        })
+        align(&text(query), book, &Recipe::hardened(), |_| Some(1.0))
     }
 
     /// Gems that a text has here and there are one passage if they are spread evenly, and otherwise several.
@@ -815,7 +850,16 @@ mod tests {
         assert_eq!(quoted.spans.len(), 12);
         assert!(quoted.spans.iter().all(|span| span.common == 5));
         assert_eq!(quoted.relation, Relation::Overlap);
-        let scattered = with_gems(|gem| gem % 20 == 0);
+        let replaced = with_gems(|gem| gem % 20 == 0);
+        assert_eq!(
+            (replaced.spans.len(), replaced.relation),
+            (1, Relation::SameText)
+        );
+        let mut translation = text(0..240);
+        for place in translation.iter_mut().filter_map(|gem| gem.place.as_mut()) {
+            (place.start, place.end) = (place.start * 11 / 10, place.start * 11 / 10 + 90);
+        }
+        let scattered = with_gems_of(|gem| gem % 20 == 0, &translation);
         assert_eq!(scattered.spans.len(), 12, "too few to be one passage");
         let with_gap = with_gems(|gem| gem % 120 != 50);
         assert_eq!(
@@ -1008,6 +1052,7 @@ mod tests {
             apart: 0,
             at_same_distance: 0,
             drifts: false,
+            has_replaced_words: false,
             segment_score: 0.0,
         };
         assert_eq!(side_by_side(&[], &[]), nothing);

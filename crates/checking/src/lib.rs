@@ -91,6 +91,9 @@ const LITTLE: f64 = 0.03;
 /// Fewer than [`Rule::FEW`] common gems are scattered, too, if their distances drift as in another translation. Then enough of them
 /// must keep their distance, or at least so many that do not overlap be this share of the gems.
 const MOVED: (u32, f64) = (4, 0.2);
+/// A copy in which words were [replaced](Alignment::has_replaced_words) has at least this share of the gems of one text: if few are
+/// common, and if they may be scattered.
+const REPLACED: (f64, f64) = (0.08, 0.05);
 
 /// Whether a book matches a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +151,10 @@ pub fn meets<E>(
     if rule.is_few(score.common) {
         return Ok(by_few(rule, score, &aligned()?));
     }
-    let is_scattered = may_be_scattered && (share < LITTLE || !aligned()?.has_passage);
+    let is_copied = |alignment: Alignment| {
+        alignment.has_passage || alignment.has_replaced_words && share >= REPLACED.1
+    };
+    let is_scattered = may_be_scattered && (share < LITTLE || !is_copied(aligned()?));
     Ok(if is_scattered {
         Meets::Scattered
     } else {
@@ -165,8 +171,12 @@ fn by_few(rule: &Rule, score: &Score, alignment: &Alignment) -> Meets {
         apart,
         at_same_distance,
         drifts,
+        has_replaced_words,
         ..
     } = *alignment;
+    if has_replaced_words && share_of(apart) >= REPLACED.0 {
+        return Meets::Yes;
+    }
     let (least, least_share) = MOVED;
     let is_moved = apart >= least && share_of(apart) >= least_share;
     if share_of(apart) < rule.min_share_of_few {
@@ -328,6 +338,7 @@ mod tests {
                 apart,
                 at_same_distance: apart,
                 drifts: false,
+                has_replaced_words: false,
                 segment_score: 0.0,
             };
             is_match(&rule, &Score::new(common, 100, 100), || {
@@ -490,6 +501,7 @@ mod tests {
                 apart,
                 at_same_distance: apart,
                 drifts: false,
+                has_replaced_words: false,
                 segment_score: 0.0,
             };
             let (recipe, score) = (Recipe::hardened(), Score::new(common, of, 1_000));
@@ -537,6 +549,48 @@ mod tests {
             Ok::<_, ()>(align(&page, &book, &recipe, |_| Some(1.0)))
         });
         met.expect("no error")
+    }
+
+    /// Whether a text of gems 200 bytes apart matches a book that has some of them, and others between them, 200 and so many bytes apart.
+    fn of_a_text(gems: u64, is_common: impl Fn(u64) -> bool, stretched: u64) -> Meets {
+        let text = |first: u64, distance: u64| {
+            let placed = (0..gems).map(|at| PlacedGem {
+                gem: Gem(if is_common(at) { at } else { first + at }),
+                place: Some(Place {
+                    start: distance * at,
+                    end: distance * at + 40,
+                }),
+            });
+            placed.collect::<Vec<_>>()
+        };
+        let (query, book) = (text(1_000, 200), text(2_000, 200 + stretched));
+        let common = (0..gems).filter(|at| is_common(*at)).count() as u32;
+        let (recipe, score) = (
+            Recipe::hardened_compact(),
+            Score::new(common, gems as u32, gems as u32),
+        );
+        let met = meets(&recipe, &recipe.rule(), &score, gems as u32, || {
+            Ok::<_, ()>(align(&query, &book, &recipe, |_| Some(1.0)))
+        });
+        met.expect("no error")
+    }
+
+    /// A copy with other words for some has as few gems as another translation, but they keep their distance, all over the text.
+    #[test]
+    fn replaced_words_are_not_another_translation() {
+        let [yes, scattered, quoted] = [Meets::Yes, Meets::Scattered, Meets::Quoted];
+        let few = [0, 3, 4].map(|stretched| of_a_text(100, |at| at % 8 == 3, stretched));
+        assert_eq!(few, [yes, yes, quoted]);
+        let many = [0, 3, 4].map(|stretched| of_a_text(400, |at| at % 16 == 3, stretched));
+        assert_eq!(many, [yes, yes, scattered]);
+        // In one place, they are a quotation; and too few prove nothing.
+        assert_eq!(of_a_text(100, |at| (40..52).contains(&at), 0), quoted);
+        assert_eq!(
+            of_a_text(100, |at| at > 40 && at < 80 && at % 3 == 0, 0),
+            quoted
+        );
+        assert_eq!(of_a_text(100, |at| at % 14 == 3, 0), quoted);
+        assert_eq!(of_a_text(640, |at| at % 32 == 3, 0), scattered);
     }
 
     /// Two translations of a page have a few words in common, but seldom at the same distance.
