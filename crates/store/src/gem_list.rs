@@ -1,22 +1,22 @@
 //! A book's gems as bytes.
 //!
 //! ```text
-//! ┌────────┬────────┬──────────────┬───────────────────────┬─────────────────────────────┬──────────────────────┐
-//! │ MARK   │ count  │ gems         │ placed                │ gaps: start - end of the    │ lengths: end - start │
-//! │        │ varint │ count × 4 or │ a bit a gem, from the │ placed gem before: a number │ a number a placed    │
-//! │        │        │ 6 B, little- │ lowest of each byte   │ a placed gem                │ gem                  │
-//! │        │        │ endian       │                       │                             │                      │
-//! └────────┴────────┴──────────────┴───────────────────────┴─────────────────────────────┴──────────────────────┘
+//! ┌──────┬────────────┬────────┬──────────────┬───────────────────────┬─────────────────────────────┬──────────────────────┐
+//! │ 0x80 │ 1 if all   │ count  │ gems         │ if not all are:       │ gaps: start - end of the    │ lengths: end - start │
+//! │      │ are placed │ varint │ count × 4 or │ a bit a gem, from the │ placed gem before: a number │ a number a placed    │
+//! │      │ u8         │        │ 6 B, little- │ lowest of each byte   │ a placed gem                │ gem                  │
+//! │      │            │        │ endian       │                       │                             │                      │
+//! └──────┴────────────┴────────┴──────────────┴───────────────────────┴─────────────────────────────┴──────────────────────┘
 //! ```
 //!
 //! Gems are hashes and do not compress. Gaps and lengths are numbers of similar size (Rice 1979, "Some practical universal
-//! noiseless coding techniques"): the lower bits of each above the least number as they are, and the higher ones in unary, a
-//! 0 for each and then a 1. A place so takes 2 bytes instead of 16. A number of `FAR` or more higher bits has the others
+//! noiseless coding techniques"): of how far each is from their median, in zigzag, the lower bits as they are, and the higher ones in
+//! unary, a 0 for each and then a 1. A place so takes 12 bits instead of 128. A number of `FAR` or more higher bits has the others
 //! at the end.
 //!
 //! ```text
 //! ┌───────────────┬──────────┬──────────────────┬────────────────┬───────┬───────────────────────┐
-//! │ least         │ low bits │ lower bits       │ length of the  │ highs │ those of far numbers  │
+//! │ median        │ low bits │ lower bits       │ length of the  │ highs │ those of far numbers  │
 //! │ zigzag varint │ u8       │ `low` bits each  │ highs, varint  │       │ varint each           │
 //! └───────────────┴──────────┴──────────────────┴────────────────┴───────┴───────────────────────┘
 //! ```
@@ -30,7 +30,7 @@ use super::Enough;
 use super::bits::{Numbers, pack, word};
 
 /// What a list begins with, so that no other value is taken for one.
-const MARK: [u8; 2] = [0x80, 0];
+const MARK: u8 = 0x80;
 /// The maximum number of zeros in unary.
 const FAR: u64 = 24;
 /// The maximum number of lower bits.
@@ -40,12 +40,14 @@ const MOST_LOW_BITS: u32 = 57;
 #[must_use]
 pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(gems.len() * (width + 3) + 16);
-    out.extend(MARK);
+    let all_placed = gems.iter().all(|gem| gem.place.is_some());
+    out.extend([MARK, all_placed.into()]);
     varint::put(&mut out, gems.len() as u64);
     for gem in gems {
         out.extend(&gem.gem.0.to_le_bytes()[..width]);
     }
-    for eight in gems.chunks(8) {
+    let partly_placed = if all_placed { &[] } else { gems };
+    for eight in partly_placed.chunks(8) {
         let bits = eight
             .iter()
             .enumerate()
@@ -67,20 +69,15 @@ pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
 
 /// Appends numbers of similar size.
 fn put_similar(out: &mut Vec<u8>, mut numbers: Vec<u64>) {
-    let Some(least) = numbers
-        .iter()
-        .copied()
-        .min_by_key(|number| number.cast_signed())
-    else {
+    if numbers.is_empty() {
         return;
-    };
-    for number in &mut numbers {
-        *number = number.wrapping_sub(least);
     }
-    let mut ordered = numbers.clone();
-    let (_, median, _) = ordered.select_nth_unstable(numbers.len() / 2);
-    let low = median.checked_ilog2().unwrap_or(0).min(MOST_LOW_BITS);
-    varint::put(out, varint::zigzag(least));
+    let middle = median(&mut numbers.clone(), u64::cast_signed);
+    for number in &mut numbers {
+        *number = varint::zigzag(number.wrapping_sub(middle));
+    }
+    let low = shortest(&numbers);
+    varint::put(out, varint::zigzag(middle));
     out.push(low as u8);
     pack(
         out,
@@ -104,12 +101,31 @@ fn put_similar(out: &mut Vec<u8>, mut numbers: Vec<u64>) {
     out.append(&mut far);
 }
 
+fn median<K: Ord>(numbers: &mut [u64], key: impl Fn(u64) -> K) -> u64 {
+    let middle = numbers.len() / 2;
+    *numbers
+        .select_nth_unstable_by_key(middle, |number| key(*number))
+        .1
+}
+
+/// With how many lower bits these numbers take the least space. It is near the size of the median.
+fn shortest(numbers: &[u64]) -> u32 {
+    let median = median(&mut numbers.to_vec(), |number| number);
+    let about = median.checked_ilog2().unwrap_or(0).min(MOST_LOW_BITS);
+    let bits = |low: &u32| {
+        let of_number = |number: &u64| u64::from(*low) + (number >> low).min(FAR);
+        numbers.iter().map(of_number).sum::<u64>()
+    };
+    let near = about.saturating_sub(1)..=(about + 1).min(MOST_LOW_BITS);
+    near.min_by_key(bits).unwrap_or(about)
+}
+
 /// Takes `count` numbers of similar size from the front of `bytes`.
 fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
     if count == 0 {
         return Some(Vec::new());
     }
-    let least = varint::unzigzag(varint::take(bytes)?);
+    let middle = varint::unzigzag(varint::take(bytes)?);
     let low = u32::from(*bytes.split_off_first()?);
     if low > MOST_LOW_BITS {
         return None;
@@ -127,18 +143,21 @@ fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
             FAR => FAR.checked_add(varint::take(bytes)?)?,
             _ => return None,
         };
-        numbers.push((high << low | lows.get(i)).wrapping_add(least));
+        let number = varint::unzigzag(high << low | lows.get(i));
+        numbers.push(number.wrapping_add(middle));
     }
     Some(numbers)
 }
 
 /// Decodes gems of `width` bytes. Returns `None` if the bytes are not a list of gems.
 #[must_use]
-pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
-    let mut bytes = bytes.strip_prefix(&MARK)?;
+pub fn decode(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     let (gems, placed) = take_gems(&mut bytes, width)?;
     let mut list: Vec<PlacedGem> = gems.map(|gem| PlacedGem { gem, place: None }).collect();
-    let count = placed.iter().map(|byte| byte.count_ones() as usize).sum();
+    let count = match placed {
+        Placed::All => list.len(),
+        Placed::These(bits) => bits.iter().map(|byte| byte.count_ones() as usize).sum(),
+    };
     let gaps = take_similar(&mut bytes, count)?;
     let lengths = take_similar(&mut bytes, count)?;
     let mut pairs = gaps.into_iter().zip(lengths);
@@ -154,7 +173,7 @@ pub fn decode_if(
     enough: Option<Enough<'_>>,
 ) -> Option<Option<Vec<PlacedGem>>> {
     if let Some(Enough { among, is_enough }) = enough {
-        let (gems, _) = take_gems(&mut bytes.strip_prefix(&MARK)?, width)?;
+        let (gems, _) = take_gems(&mut &*bytes, width)?;
         if !is_enough(gems.filter(|gem| among.contains(gem)).count() as u32) {
             return Some(None);
         }
@@ -162,14 +181,38 @@ pub fn decode_if(
     decode(bytes, width).map(Some)
 }
 
-/// Takes gems from the front of `bytes`, and the bits that say which have a place.
+/// Which gems have a place.
+#[derive(Clone, Copy)]
+enum Placed<'a> {
+    All,
+    /// Those with a bit.
+    These(&'a [u8]),
+}
+
+impl Placed<'_> {
+    fn has(self, i: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(bits) => bits[i / 8] >> (i % 8) & 1 == 1,
+        }
+    }
+}
+
+/// Takes what is before the places from the front of `bytes`: the gems, and which of them have a place.
 fn take_gems<'a>(
     bytes: &mut &'a [u8],
     width: usize,
-) -> Option<(impl Iterator<Item = Gem> + use<'a>, &'a [u8])> {
+) -> Option<(impl Iterator<Item = Gem> + use<'a>, Placed<'a>)> {
+    let [MARK, all_placed @ (0 | 1), rest @ ..] = *bytes else {
+        return None;
+    };
+    *bytes = rest;
     let count = usize::try_from(varint::take(bytes)?).ok()?;
     let gems = bytes.split_off(..count.checked_mul(width)?)?;
-    let placed = bytes.split_off(..count.div_ceil(8))?;
+    let placed = match all_placed {
+        0 => Placed::These(bytes.split_off(..count.div_ceil(8))?),
+        _ => Placed::All,
+    };
     let gems = gems.chunks_exact(width).map(move |bytes| {
         let mut wide = [0; 8];
         wide[..width].copy_from_slice(bytes);
@@ -181,12 +224,12 @@ fn take_gems<'a>(
 /// Sets the places of the gems that have one. `pair` returns the next gap and length.
 fn place(
     list: &mut [PlacedGem],
-    placed: &[u8],
+    placed: Placed<'_>,
     mut pair: impl FnMut() -> Option<(u64, u64)>,
 ) -> Option<()> {
     let mut before = 0_u64;
     for (i, gem) in list.iter_mut().enumerate() {
-        if placed[i / 8] >> (i % 8) & 1 == 1 {
+        if placed.has(i) {
             let (gap, length) = pair()?;
             let start = before.wrapping_add(gap);
             before = start.wrapping_add(length);
@@ -244,10 +287,11 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let marked = [&MARK, bytes.as_slice()].concat();
-            let _ = (decode(&bytes, 4), decode(&bytes, 6), decode(&marked, 4), decode(&marked, 6));
             let enough = Enough { among: &HashSet::new(), is_enough: &|found| found > 0 };
-            let _ = [4, 6].map(|width| decode_if(&marked, width, Some(enough)));
+            for begin in [&[][..], &[MARK, 0], &[MARK, 1]] {
+                let marked = [begin, &bytes].concat();
+                let _ = [4, 6].map(|width| (decode(&marked, width), decode_if(&marked, width, Some(enough))));
+            }
         }
     }
 
@@ -268,9 +312,7 @@ mod tests {
 
     #[test]
     fn places_take_few_bytes() {
-        let size = |list: &[PlacedGem]| {
-            encode(list, 4).len() - (MARK.len() + 2 + 300 * 4 + 300_usize.div_ceil(8))
-        };
+        let size = |list: &[PlacedGem]| encode(list, 4).len() - (2 + 2 + 300 * 4);
         // Alike: a bit each, and what a column begins with.
         assert_eq!(
             size(&list(|_| 0, |_| 1000)),
@@ -291,6 +333,11 @@ mod tests {
         let mut bytes = Vec::new();
         varint::put(&mut bytes, u64::MAX >> 3);
         assert_eq!(decode(&bytes, 6), None);
-        assert_eq!(decode(&[&MARK, bytes.as_slice()].concat(), 6), None);
+        for all_placed in [0, 1] {
+            assert_eq!(
+                decode(&[&[MARK, all_placed], bytes.as_slice()].concat(), 6),
+                None
+            );
+        }
     }
 }

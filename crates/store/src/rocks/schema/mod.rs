@@ -17,7 +17,7 @@ use crate::recipes::KnownRecipe;
 use crate::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 13;
+pub(super) const FORMAT_VERSION: u32 = 14;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
