@@ -21,21 +21,29 @@ pub struct KnownRecipe {
     pub bucket_bits: u32,
 }
 
-/// The bits that number a bucket unless the engine chooses others. With 10 to 100 million postings, a bucket has 40 to 400.
+/// The bits that number a bucket of `hardened-compact` unless the engine chooses others. With 10 to 100 million postings, a bucket has
+/// 40 to 400.
 pub const BUCKET_BITS: u32 = 18;
+
+/// The bits that number a bucket of this recipe, so that it has as many postings as one of `hardened-compact`.
+fn bucket_bits(recipe: &Recipe) -> u32 {
+    let compact = f64::from(Recipe::hardened_compact().characters_per_gem());
+    let times_fewer = f64::from(recipe.characters_per_gem()) / compact;
+    BUCKET_BITS - times_fewer.log2().round().clamp(0.0, 8.0) as u32
+}
 
 impl KnownRecipe {
     /// A recipe of a store, with the usual buckets.
     #[must_use]
     pub fn new(number: u16, recipe: Recipe, ready: bool) -> Self {
-        let gem_bits = recipe.gem_bits();
+        let (gem_bits, bucket_bits) = (recipe.gem_bits(), bucket_bits(&recipe));
         Self {
             number,
             recipe,
             leaving: false,
             ready,
             gem_bits,
-            bucket_bits: BUCKET_BITS,
+            bucket_bits,
         }
     }
 
@@ -203,5 +211,25 @@ impl Recipes {
     #[must_use]
     pub fn numbered(&self, number: u16) -> Option<&KnownRecipe> {
         self.0.iter().find(|known| known.number == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_gems::Recipe;
+
+    use super::KnownRecipe;
+
+    #[test]
+    fn buckets_have_as_many_postings_with_every_recipe() {
+        let recipes = [
+            Recipe::hardened_compact(),
+            Recipe::hardened(),
+            Recipe::released(),
+            "winnow".parse().expect("a signature"),
+            "sum".parse().expect("a signature"),
+        ];
+        let bits = recipes.map(|recipe| KnownRecipe::new(0, recipe, true).bucket_bits);
+        assert_eq!(bits, [18, 16, 12, 18, 18]);
     }
 }
