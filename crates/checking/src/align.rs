@@ -41,7 +41,7 @@ const SLACK: (u64, u64) = (4, 64);
 /// A distance is similar if it is at least this share of the other one.
 const SIMILAR: f64 = 0.6;
 /// In a copy with other words for some, at least this share of the common gems keep their distance, and so many do so over missing
-/// gems. Of translations, a third did.
+/// gems. Of translations, less than half did.
 const REPLACED: (f64, usize) = (0.65, 3);
 /// The common gems of such a copy are spread over at least this share of the query or the book. A quotation is in one place.
 const SPREAD: f64 = 0.5;

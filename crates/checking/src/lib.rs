@@ -92,7 +92,7 @@ const LITTLE: f64 = 0.03;
 /// must keep their distance, or at least so many that do not overlap be this share of the gems.
 const MOVED: (u32, f64) = (4, 0.2);
 /// A copy in which words were [replaced](Alignment::has_replaced_words) has at least this share of the gems of one text: if few are
-/// common, and if they may be scattered.
+/// common, and if they may be scattered and are fewer than [`LONG`].
 const REPLACED: (f64, f64) = (0.08, 0.05);
 
 /// Whether a book matches a text.
@@ -151,9 +151,9 @@ pub fn meets<E>(
     if rule.is_few(score.common) {
         return Ok(by_few(rule, score, &aligned()?));
     }
-    let is_copied = |alignment: Alignment| {
-        alignment.has_passage || alignment.has_replaced_words && share >= REPLACED.1
-    };
+    let is_enough = share >= REPLACED.1 || score.common >= LONG;
+    let is_copied =
+        |alignment: Alignment| alignment.has_passage || alignment.has_replaced_words && is_enough;
     let is_scattered = may_be_scattered && (share < LITTLE || !is_copied(aligned()?));
     Ok(if is_scattered {
         Meets::Scattered
@@ -563,7 +563,7 @@ mod tests {
             });
             placed.collect::<Vec<_>>()
         };
-        let (query, book) = (text(1_000, 200), text(2_000, 200 + stretched));
+        let (query, book) = (text(10_000, 200), text(20_000, 200 + stretched));
         let common = (0..gems).filter(|at| is_common(*at)).count() as u32;
         let (recipe, score) = (
             Recipe::hardened_compact(),
@@ -591,6 +591,8 @@ mod tests {
         );
         assert_eq!(of_a_text(100, |at| at % 14 == 3, 0), quoted);
         assert_eq!(of_a_text(640, |at| at % 32 == 3, 0), scattered);
+        assert_eq!(of_a_text(6_400, |at| at % 32 == 3, 0), yes);
+        assert_eq!(of_a_text(6_400, |at| at % 32 == 3, 4), scattered);
     }
 
     /// Two translations of a page have a few words in common, but seldom at the same distance.

@@ -28,6 +28,8 @@ pub struct LookedUp<'a> {
     common: HashSet<Gem>,
     /// All other probes.
     probes: Vec<Probe>,
+    /// See [`kept`].
+    kept: u32,
     in_query: HashSet<Gem>,
     /// Number of books in the library.
     books: u64,
@@ -67,6 +69,7 @@ impl<'a> LookedUp<'a> {
             tally,
             common,
             probes: Vec::new(),
+            kept: 0,
             in_query: HashSet::new(),
             books,
             positions: question.positions,
@@ -80,6 +83,7 @@ impl<'a> LookedUp<'a> {
         }
         probes.retain(|probe| !query.common.contains(&probe.placed.gem));
         query.in_query = probes.iter().map(|probe| probe.placed.gem).collect();
+        query.kept = kept(&probes);
         query.probes = probes;
         Ok(query)
     }
@@ -135,7 +139,7 @@ impl<'a> LookedUp<'a> {
 
     /// A book's score if it has these of the query's gems, and so many itself.
     pub(super) fn score(&self, found: u32, of_book: u32) -> Score {
-        Score::new(found, kept(&self.probes), of_book)
+        Score::new(found, self.kept, of_book)
     }
 
     /// A book's score and whether it meets the rule, if its number of gems and the number of query gems with a posting for it
@@ -159,7 +163,7 @@ impl<'a> LookedUp<'a> {
         of_book: u32,
         aligned: impl Fn() -> Result<Alignment, E>,
     ) -> Result<Meets, E> {
-        let shorter = kept(&self.probes).min(of_book);
+        let shorter = self.kept.min(of_book);
         // Few gems are aligned for each of several reasons.
         let known = RefCell::new(None);
         let aligned = || {
@@ -186,7 +190,7 @@ impl<'a> LookedUp<'a> {
 
     /// How much of what a match needs the postings of a book are.
     pub(super) fn promise(&self, rule: &Rule, found: u32, of_book: u32) -> f64 {
-        f64::from(found) / rule.needed(kept(&self.probes).min(of_book))
+        f64::from(found) / rule.needed(self.kept.min(of_book))
     }
 
     /// Computes a book's score from its number of gems and the number of query gems with a posting for it, and
