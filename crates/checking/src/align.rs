@@ -35,9 +35,10 @@ const IN_ORDER: f64 = 0.75;
 /// Two texts are the same work in other words if so many times as many common gems are in the same order as of numbers in random
 /// order. Of unrelated texts it was at most 1.2 times as many.
 const ORDERED: f64 = 2.0;
-/// Common gems keep their distance if it differs in the two texts by at most this many bytes, and one in so many of the longer one.
-/// Replaced words and scanning errors change it less, and another translation usually more.
-const SLACK: (u64, u64) = (4, 64);
+/// Common gems keep their distance if it differs in the two texts by at most one in so many bytes of a gem, which are about four letters
+/// of any script, and one in so many of the longer distance. Replaced words and scanning errors change it less, and another translation
+/// usually more.
+const SLACK: (u64, u64) = (10, 64);
 /// A distance is similar if it is at least this share of the other one.
 const SIMILAR: f64 = 0.6;
 /// In a copy with other words for some, at least this share of the common gems keep their distance, and so many do so over missing
@@ -361,29 +362,53 @@ impl CommonGem {
 
     /// How far it is from this one to the next in both texts. `None` without places, if the book has them in another order, or if
     /// one of them is much longer or shorter there: then a disguise may have changed the distance, too.
-    fn distances(self, next: Self, query: &[PlacedGem], book: &[PlacedGem]) -> Option<[u64; 2]> {
+    fn distances(self, next: Self, query: &[PlacedGem], book: &[PlacedGem]) -> Option<Distances> {
         let places = |gem: Self| Some([query[gem.query].place?, book[gem.book].place?]);
         let ([from, to], [before, behind]) = (places(self)?, places(next)?);
         if !are_as_long([from, to]) || !are_as_long([before, behind]) {
             return None;
         }
-        Some([
-            before.start.checked_sub(from.start)?,
-            behind.start.checked_sub(to.start)?,
-        ])
+        Some(Distances {
+            in_query: before.start.checked_sub(from.start)?,
+            in_book: behind.start.checked_sub(to.start)?,
+            gem: bytes(from),
+        })
     }
 }
 
+fn bytes(place: Place) -> u64 {
+    place.end.saturating_sub(place.start)
+}
+
 /// Whether a gem is about as long in both texts.
-fn are_as_long([in_query, in_book]: [Place; 2]) -> bool {
-    let length = |place: Place| place.end.saturating_sub(place.start);
-    let (a, b) = (length(in_query), length(in_book));
+fn are_as_long(in_both: [Place; 2]) -> bool {
+    let [a, b] = in_both.map(bytes);
     a.abs_diff(b) <= a.min(b) / LENGTHENED
 }
 
-/// Whether these distances are the same.
-fn are_same([in_query, in_book]: [u64; 2]) -> bool {
-    in_query.abs_diff(in_book) <= SLACK.0 + in_query.max(in_book) / SLACK.1
+/// How far it is from a gem to another one, in bytes.
+#[derive(Clone, Copy)]
+struct Distances {
+    in_query: u64,
+    in_book: u64,
+    /// The length of the gem.
+    gem: u64,
+}
+
+impl Distances {
+    fn are_same(self) -> bool {
+        let longer = self.in_query.max(self.in_book);
+        let slack = (self.gem + SLACK.0 / 2) / SLACK.0 + longer / SLACK.1;
+        self.in_query.abs_diff(self.in_book) <= slack
+    }
+
+    fn are_similar(self) -> bool {
+        let (shorter, longer) = (
+            self.in_query.min(self.in_book),
+            self.in_query.max(self.in_book),
+        );
+        shorter as f64 >= SIMILAR * longer as f64
+    }
 }
 
 /// Common gems that are near each other, in the same order in both texts.
@@ -495,7 +520,7 @@ fn without_overlaps(
 fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> u32 {
     let steady = apart.chunk_by(|gem, next| {
         let distances = gem.distances(*next, query, book);
-        distances.is_some_and(are_same)
+        distances.is_some_and(Distances::are_same)
     });
     let gems = steady.map(<[_]>::len).filter(|gems| *gems > 1);
     gems.sum::<usize>() as u32
@@ -506,7 +531,9 @@ fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]
 fn bridges(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> usize {
     let is_bridge = |two: &&[CommonGem]| {
         two[1].query - two[0].query > 2
-            && two[0].distances(two[1], query, book).is_some_and(are_same)
+            && two[0]
+                .distances(two[1], query, book)
+                .is_some_and(Distances::are_same)
     };
     apart.windows(2).filter(is_bridge).count()
 }
@@ -522,13 +549,10 @@ fn are_spread(common: &[CommonGem], [query, book]: [usize; 2]) -> bool {
 /// Whether at least half of the distances between these gems are similar in the book, but not the same.
 fn drifts(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> bool {
     let distances = |two: &[CommonGem]| two[0].distances(two[1], query, book);
-    let drifting = apart.windows(2).filter_map(distances).filter(|of_both| {
-        let [shorter, longer] = [of_both.iter().min(), of_both.iter().max()];
-        let is_similar = shorter
-            .zip(longer)
-            .is_some_and(|(a, b)| *a as f64 >= SIMILAR * *b as f64);
-        is_similar && !are_same(*of_both)
-    });
+    let drifting = apart
+        .windows(2)
+        .filter_map(distances)
+        .filter(|of_both| of_both.are_similar() && !of_both.are_same());
     let drifting = drifting.count();
     drifting > 0 && 2 * drifting >= apart.len() - 1
 }
