@@ -73,11 +73,8 @@ pub struct Alignment {
     pub apart: u32,
     /// Number of these that are as far from the one before or behind as they are in the book.
     pub at_same_distance: u32,
-    /// Whether at least half of these have a similar distance to the next one, but not the same, as in another translation.
-    pub drifts: bool,
-    /// Whether words were replaced all over a copy: most common gems keep their distance although others between them are missing,
-    /// and they are spread over most of a text.
-    pub has_replaced_words: bool,
+    /// How the distances between these compare in the two texts.
+    pub spacing: Spacing,
     /// The maximal segment score (Karlin and Altschul 1990): over the best part of the query, the number of common gems that do
     /// not overlap, less a little for each other gem.
     pub segment_score: f64,
@@ -105,6 +102,17 @@ impl Alignment {
             Relation::Quotations
         }
     }
+}
+
+/// How distances between common gems compare in two texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Most are the same although gems between are missing, and these gems are spread over most of a text: words were replaced.
+    Same,
+    /// At least half are similar, but not the same, as in another translation.
+    Similar,
+    /// Neither.
+    Other,
 }
 
 /// What tells that two texts say the same in other words.
@@ -231,8 +239,14 @@ pub fn align(
     let has_replaced_words = f64::from(at_same_distance) >= REPLACED.0 * apart.len() as f64
         && bridges(&apart, query, book) >= REPLACED.1
         && are_spread(&common, [query.len(), book.len()]);
+    let (spacing, density) = if has_replaced_words {
+        (Spacing::Same, 0.0)
+    } else if drifts(&apart, query, book) {
+        (Spacing::Similar, DENSE)
+    } else {
+        (Spacing::Other, DENSE)
+    };
     let rule = recipe.passages();
-    let density = if has_replaced_words { 0.0 } else { DENSE };
     let of_runs = runs.iter().flat_map(|run| run.passages(rule.gap, density));
     let passages: Vec<&[CommonGem]> = of_runs.collect();
     Alignment {
@@ -250,8 +264,7 @@ pub fn align(
         support: firm_sum(&runs, |run| run.common.len() as f64),
         apart: apart.len() as u32,
         at_same_distance,
-        drifts: drifts(&apart, query, book),
-        has_replaced_words,
+        spacing,
         segment_score: segment_score(&common, &apart),
     }
 }
@@ -692,7 +705,7 @@ fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, Claimed, Extent, Place, PlacedGem, Range, Relation, align};
+    use super::{Alignment, Claimed, Extent, Place, PlacedGem, Range, Relation, Spacing, align};
     use lapidary_gems::{Gem, Recipe};
 
     fn passage(recipe: &Recipe, start: u32, bytes: Option<u64>) -> Claimed {
@@ -1075,8 +1088,7 @@ mod tests {
             support: 0.0,
             apart: 0,
             at_same_distance: 0,
-            drifts: false,
-            has_replaced_words: false,
+            spacing: Spacing::Other,
             segment_score: 0.0,
         };
         assert_eq!(side_by_side(&[], &[]), nothing);

@@ -31,7 +31,7 @@ mod policy;
 mod question;
 mod works;
 
-pub use align::{Alignment, Claimed, Extent, Range, Relation, Span, align};
+pub use align::{Alignment, Claimed, Extent, Range, Relation, Spacing, Span, align};
 pub use calibration::{Calibration, Fit};
 pub use collage::{SharedWork, is_collage, name_words};
 pub use covered::{Covered, join_passages};
@@ -91,7 +91,7 @@ const LITTLE: f64 = 0.03;
 /// Fewer than [`Rule::FEW`] common gems are scattered, too, if their distances drift as in another translation. Then enough of them
 /// must keep their distance, or at least so many that do not overlap be this share of the gems.
 const MOVED: (u32, f64) = (4, 0.2);
-/// A copy in which words were [replaced](Alignment::has_replaced_words) has at least this share of the gems of one text: if few are
+/// A copy in which words were [replaced](Spacing::Same) has at least this share of the gems of one text: if few are
 /// common, and if they may be scattered and are fewer than [`LONG`].
 const REPLACED: (f64, f64) = (0.08, 0.05);
 
@@ -152,8 +152,9 @@ pub fn meets<E>(
         return Ok(by_few(rule, score, &aligned()?));
     }
     let is_enough = share >= REPLACED.1 || score.common >= LONG;
-    let is_copied =
-        |alignment: Alignment| alignment.has_passage || alignment.has_replaced_words && is_enough;
+    let is_copied = |alignment: Alignment| {
+        alignment.has_passage || alignment.spacing == Spacing::Same && is_enough
+    };
     let is_scattered = may_be_scattered && (share < LITTLE || !is_copied(aligned()?));
     Ok(if is_scattered {
         Meets::Scattered
@@ -170,18 +171,20 @@ fn by_few(rule: &Rule, score: &Score, alignment: &Alignment) -> Meets {
     let Alignment {
         apart,
         at_same_distance,
-        drifts,
-        has_replaced_words,
+        spacing,
         ..
     } = *alignment;
-    if has_replaced_words && share_of(apart) >= REPLACED.0 {
+    if spacing == Spacing::Same && share_of(apart) >= REPLACED.0 {
         return Meets::Yes;
     }
     let (least, least_share) = MOVED;
     let is_moved = apart >= least && share_of(apart) >= least_share;
     if share_of(apart) < rule.min_share_of_few {
         Meets::Quoted
-    } else if drifts && !is_moved && share_of(at_same_distance) < rule.min_share_of_few {
+    } else if spacing == Spacing::Similar
+        && !is_moved
+        && share_of(at_same_distance) < rule.min_share_of_few
+    {
         Meets::Scattered
     } else {
         Meets::Yes
@@ -310,7 +313,9 @@ pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
 mod tests {
     use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
-    use super::{Alignment, Meets, Relation, Rule, Score, align, is_match, meets, verdict, weight};
+    use super::{
+        Alignment, Meets, Relation, Rule, Score, Spacing, align, is_match, meets, verdict, weight,
+    };
     use lapidary_store::Rights::{Forbidden, Free, Protected, PublicDomain, Unknown};
 
     fn by_score(rule: &Rule, score: Score) -> bool {
@@ -337,8 +342,7 @@ mod tests {
                 support,
                 apart,
                 at_same_distance: apart,
-                drifts: false,
-                has_replaced_words: false,
+                spacing: Spacing::Other,
                 segment_score: 0.0,
             };
             is_match(&rule, &Score::new(common, 100, 100), || {
@@ -500,8 +504,7 @@ mod tests {
                 support,
                 apart,
                 at_same_distance: apart,
-                drifts: false,
-                has_replaced_words: false,
+                spacing: Spacing::Other,
                 segment_score: 0.0,
             };
             let (recipe, score) = (Recipe::hardened(), Score::new(common, of, 1_000));

@@ -11,7 +11,7 @@ use lapidary_gems::{Place, PlacedGem, Probe, Recipe, Rule};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Alignment, Relation, is_match, kept};
+use crate::{Alignment, Relation, Spacing, is_match, kept};
 use lapidary_store::{Enough, Standing};
 
 const DAY: Date = Date::constant(2026, 3, 1);
@@ -409,7 +409,7 @@ proptest! {
         let matches = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap().matches;
         // No gems overlap.
         let (relation, spans, apart) = (Relation::Overlap, Vec::new(), score.common);
-        let alignment = Alignment { relation, spans, same: Vec::new(), has_passage: false, is_in_order: true, rewording: None, evidence: 0.0, support: 0.0, apart, at_same_distance: apart, drifts: false, has_replaced_words: false, segment_score: 0.0 };
+        let alignment = Alignment { relation, spans, same: Vec::new(), has_passage: false, is_in_order: true, rewording: None, evidence: 0.0, support: 0.0, apart, at_same_distance: apart, spacing: Spacing::Other, segment_score: 0.0 };
         let Ok::<bool, Infallible>(is_one) = is_match(&rule, &score, || Ok(alignment));
         match matches.as_slice() {
             [] if is_one => {
