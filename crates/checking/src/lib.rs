@@ -556,17 +556,23 @@ mod tests {
 
     /// Whether a text of gems 200 bytes apart matches a book that has some of them, and others between them, 200 and so many bytes apart.
     fn of_a_text(gems: u64, is_common: impl Fn(u64) -> bool, stretched: u64) -> Meets {
+        of_letters(1, gems, is_common, stretched)
+    }
+
+    /// The same if a letter has so many bytes, and gems are as many letters apart.
+    fn of_letters(bytes: u64, gems: u64, is_common: impl Fn(u64) -> bool, stretched: u64) -> Meets {
         let text = |first: u64, distance: u64| {
             let placed = (0..gems).map(|at| PlacedGem {
                 gem: Gem(if is_common(at) { at } else { first + at }),
                 place: Some(Place {
                     start: distance * at,
-                    end: distance * at + 40,
+                    end: distance * at + 40 * bytes,
                 }),
             });
             placed.collect::<Vec<_>>()
         };
-        let (query, book) = (text(10_000, 200), text(20_000, 200 + stretched));
+        let distance = 200 * bytes;
+        let (query, book) = (text(10_000, distance), text(20_000, distance + stretched));
         let common = (0..gems).filter(|at| is_common(*at)).count() as u32;
         let (recipe, score) = (
             Recipe::hardened_compact(),
@@ -584,6 +590,9 @@ mod tests {
         let [yes, scattered, quoted] = [Meets::Yes, Meets::Scattered, Meets::Quoted];
         let few = [0, 3, 4].map(|stretched| of_a_text(100, |at| at % 8 == 3, stretched));
         assert_eq!(few, [yes, yes, quoted]);
+        let of_two_bytes =
+            [0, 7, 8].map(|stretched| of_letters(2, 100, |at| at % 8 == 3, stretched));
+        assert_eq!(of_two_bytes, [yes, yes, quoted]);
         let many = [0, 3, 4].map(|stretched| of_a_text(400, |at| at % 16 == 3, stretched));
         assert_eq!(many, [yes, yes, scattered]);
         // In one place, they are a quotation; and too few prove nothing.
