@@ -15,7 +15,7 @@ use lapidary_catalogue::{
 };
 use lapidary_checking::RuleChanges;
 use lapidary_gems::{Misspelling, Recipe, Signs, Trick, WrittenGem, misspelling};
-use lapidary_lab::ATTACKS;
+use lapidary_lab::{ATTACKS, Attack};
 use lapidary_store::{Actor, BookKey, Rights};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -452,6 +452,49 @@ fn quotations_are_covered_as_far_as_they_go() {
             });
             println!("{length}\t{}", shares.join("\t"));
         }
+    }
+}
+
+/// So it is of a copy that was changed everywhere. Of words with wrong letters, most letters are the same.
+#[test]
+fn changed_copies_are_covered_as_far_as_they_are_the_same() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("en/eltec-eng19090-wells.txt");
+    let book = fs::read_to_string(path).expect("a book");
+    let folder = Folder::new();
+    let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+    let editor = catalogue.by(Actor::Local);
+    let recipe = Recipe::hardened_compact();
+    let ensured = editor.recipes().ensure(std::slice::from_ref(&recipe));
+    ensured.expect("a new recipe");
+    let key = BookKey {
+        library: "l".parse().expect("a name"),
+        id: "book".parse().expect("a name"),
+    };
+    let entry = NewEntry::new(key, Rights::Protected, Content::text(book.clone()));
+    editor.books().add(entry).expect("it is added");
+    for (name, strength, letters_of_word) in [
+        ("words", 0.05, 1),
+        ("words", 0.1, 1),
+        ("reworded", 0.2, 1),
+        ("reworded", 0.3, 1),
+        ("letters", 0.01, 5),
+        ("letters", 0.05, 5),
+        ("ocr", 0.02, 5),
+        ("ocr", 0.05, 5),
+    ] {
+        let attack = Attack::named(name).expect("an attack");
+        let copy = attack.copy(&book, strength, 1).expect("it applies");
+        let report = catalogue
+            .checks()
+            .report(&Query::text(copy), &CheckOptions::default())
+            .expect("a report");
+        let covered = report.covered.expect("it is known");
+        println!("{name} {:.0} %: {:.1} %", 100.0 * strength, 100.0 * covered);
+        let same: f64 = 1.0 - strength;
+        assert!(covered < same + 0.05, "{name} {strength}: {covered}");
+        let words = same.powi(letters_of_word);
+        assert!(covered > words - 0.05, "{name} {strength}: {covered}");
     }
 }
 

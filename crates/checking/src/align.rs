@@ -42,10 +42,15 @@ const SLACK: (u64, u64) = (10, 64);
 /// A distance is similar if it is at least this share of the other one.
 const SIMILAR: f64 = 0.6;
 /// In a copy with other words for some, at least this share of the common gems keep their distance, and so many do so over missing
-/// gems. Of translations, less than half did.
+/// gems. Of pieces of translations less than half did.
 const REPLACED: (f64, usize) = (0.65, 3);
+/// If so many gems are common, this share is enough. Of whole translations at most 0.35 did, and of copies at least 0.6.
+const REPLACED_OF_MANY: (usize, f64) = (100, 0.55);
 /// The common gems of such a copy are spread over at least this share of the query or the book. A quotation is in one place.
 const SPREAD: f64 = 0.5;
+/// Where words were replaced at random, a gem is left if about so many words in a row are, and the next one if so many more are. With wrong
+/// letters it takes fewer words, as some letters change no gem.
+const WORDS_OF_GEM: (f64, f64) = (8.0, 6.5);
 /// A disguise usually makes gems longer or shorter by more than one in so many bytes, and another translation by less.
 const LENGTHENED: u64 = 8;
 
@@ -56,8 +61,8 @@ pub struct Alignment {
     pub relation: Relation,
     /// The matching passages, in query order.
     pub spans: Vec<Span>,
-    /// What of the query is the same, as far as gems can tell, in text order: each common gem, up to the middle of what lies
-    /// between it and a gem that is not common.
+    /// What of the query is the same, as far as gems can tell: each common gem, up to the middle of what lies between it and a gem
+    /// that is not common. If words were replaced, also as much of what lies between as was left.
     pub same: Vec<Extent>,
     /// Whether a passage is the same, with hardly a gem missing.
     pub has_passage: bool,
@@ -236,7 +241,12 @@ pub fn align(
     common.sort_unstable_by_key(|gem| gem.query);
     let apart = without_overlaps(&common, query, book);
     let at_same_distance = at_same_distance(&apart, query, book);
-    let has_replaced_words = f64::from(at_same_distance) >= REPLACED.0 * apart.len() as f64
+    let kept = if apart.len() >= REPLACED_OF_MANY.0 {
+        REPLACED_OF_MANY.1
+    } else {
+        REPLACED.0
+    };
+    let has_replaced_words = f64::from(at_same_distance) >= kept * apart.len() as f64
         && bridges(&apart, query, book) >= REPLACED.1
         && are_spread(&common, [query.len(), book.len()]);
     let (spacing, density) = if has_replaced_words {
@@ -246,6 +256,10 @@ pub fn align(
     } else {
         (Spacing::Other, DENSE)
     };
+    let mut same = same(&common, query);
+    if spacing == Spacing::Same {
+        same.extend(left_between(&common, query, book));
+    }
     let rule = recipe.passages();
     let of_runs = runs.iter().flat_map(|run| run.passages(rule.gap, density));
     let passages: Vec<&[CommonGem]> = of_runs.collect();
@@ -254,7 +268,7 @@ pub fn align(
         spans: shown(&passages, rule.fewest)
             .map(|common| span(common, query, book))
             .collect(),
-        same: same(&common, query),
+        same,
         has_passage: has_passage(&common),
         is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
         rewording: recipe
@@ -513,6 +527,57 @@ fn same(common: &[CommonGem], query: &[PlacedGem]) -> Vec<Extent> {
     all
 }
 
+/// What is left of the text between the common gems of a copy in which words were replaced. Which words these are is not known, so what is
+/// left of a gap is put at both of its ends.
+fn left_between(common: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> Vec<Extent> {
+    let pairs = common.windows(2).filter_map(|two| {
+        let distances = two[0].distances(two[1], query, book)?;
+        distances
+            .are_similar()
+            .then_some((two[0], two[1], distances))
+    });
+    let pairs: Vec<(CommonGem, CommonGem, Distances)> = pairs.collect();
+    let steps: Vec<usize> = pairs.iter().map(|(a, b, _)| b.query - a.query).collect();
+    let gaps = pairs
+        .iter()
+        .filter_map(|(a, b, _)| between(query, a.query, b.query));
+    let gaps: Vec<(Range, Place)> = gaps.collect();
+    let length: f64 = pairs.iter().map(|(.., both)| both.in_query as f64).sum();
+    let room: f64 = gaps.iter().map(|(_, gap)| bytes(*gap) as f64).sum();
+    let missing = (1.0 - share_left(&steps)) * length;
+    let half = (1.0 - missing / room).max(0.0) / 2.0;
+    let ends = gaps.into_iter().flat_map(|(gems, Place { start, end })| {
+        let half = (half * (end - start) as f64) as u64;
+        [(start, start + half), (end - half, end)].map(|(start, end)| Extent {
+            gems,
+            bytes: Some(Place { start, end }),
+        })
+    });
+    ends.collect()
+}
+
+/// The gems between two others, and the text that is nearer to them than to these.
+fn between(query: &[PlacedGem], one: usize, next: usize) -> Option<(Range, Place)> {
+    let start = stretch(query, one).bytes?.end;
+    let end = stretch(query, next).bytes?.start;
+    let gems = Range {
+        start: one as u32 + 1,
+        end: next as u32,
+    };
+    (gems.start < gems.end && start < end).then_some((gems, Place { start, end }))
+}
+
+/// The share of the words that are left, if it is so many gems from each common one to the next. If most of these follow one another, some
+/// passages are unchanged, and others are not of the book.
+fn share_left(steps: &[usize]) -> f64 {
+    let (of_gem, of_next) = WORDS_OF_GEM;
+    let common = steps.len() as f64;
+    let left = common / steps.iter().sum::<usize>() as f64;
+    let followed = steps.iter().filter(|step| **step == 1).count() as f64 / common;
+    let in_passages = followed.powf(1.0 / of_next).max(left.powf(1.0 / of_gem));
+    left / in_passages.powf(of_gem - 1.0)
+}
+
 /// The common gems without those that overlap the last one that counts.
 fn without_overlaps(
     common: &[CommonGem],
@@ -705,7 +770,9 @@ fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, Claimed, Extent, Place, PlacedGem, Range, Relation, Spacing, align};
+    use super::{
+        Alignment, Claimed, Extent, Place, PlacedGem, Range, Relation, Spacing, align, share_left,
+    };
     use lapidary_gems::{Gem, Recipe};
 
     fn passage(recipe: &Recipe, start: u32, bytes: Option<u64>) -> Claimed {
@@ -754,6 +821,18 @@ mod tests {
                 "{one:?} {other:?}"
             );
         }
+    }
+
+    /// Eight words in a row make a gem, and 6.5 more the next.
+    #[test]
+    fn what_is_left_of_a_text_of_which_words_were_replaced() {
+        let is_about = |left: f64, expected: f64| (left - expected).abs() < 0.005;
+        assert!(is_about(share_left(&[1; 90]), 1.0));
+        // A fifth of the words at random: 1 of 6 gems are left.
+        assert!(is_about(share_left(&[6; 90]), 0.8));
+        // Each second passage is of another text: nine gems follow one another, and ten are missing.
+        let passages = [[1; 9].as_slice(), &[11]].concat().repeat(20);
+        assert!(is_about(share_left(&passages), 0.56));
     }
 
     fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
