@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::common::cluster::Nodes;
-use crate::common::{Folder, Run, Server, command, key, prose, run};
+use crate::common::{Folder, Run, Server, command, key, prose, run, until};
 use lapidary_store::Store as _;
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
@@ -100,12 +100,10 @@ fn a_catalogue_moves_to_a_cluster_and_back_while_it_is_served() {
     through_it("books remove --library lib 6");
     through_it("books enable --library lib 3");
     // Webhooks of a copy begin anew.
-    while !through_it("webhooks list")
-        .out
-        .contains("\t0 changes behind")
-    {
-        sleep(Duration::from_millis(100));
-    }
+    until("the webhook stays behind", || {
+        let listed = through_it("webhooks list").out;
+        listed.contains("\t0 changes behind")
+    });
     let copied = copy(&shown(&data), &store).expect(0);
     assert!(
         copied

@@ -1,13 +1,11 @@
 //! `lapidary doctor`: each finding is produced from outside, and the commands that it names fix it.
 
 use std::path::Path;
-use std::thread::sleep;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use crate::common::{Folder, Run, Server, prose, run, without_secret};
+use crate::common::{Folder, Run, Server, prose, run, until, without_secret};
 
 const NONE: &[&Path] = &[];
 
@@ -186,9 +184,9 @@ fn incomplete_recipes_and_jobs_that_wait() {
     .expect(2);
     let command = fix(&target, "waiting_job");
     obey(&command[command.find("lapidary jobs").expect("another way")..]).expect(0);
-    while concerns(&target).contains(&"waiting_job".to_owned()) {
-        sleep(Duration::from_millis(100));
-    }
+    until("the job waits on", || {
+        !concerns(&target).contains(&"waiting_job".to_owned())
+    });
     // There is nowhere to put a backup.
     assert!(
         fix(&target, "no_backup").starts_with("run lapidary serve with --backups DIR"),
@@ -371,9 +369,9 @@ fn a_webhook_that_nobody_answers() {
         )
         .expect(0);
     }
-    while !concerns(&target).contains(&"failing_webhook".to_owned()) {
-        sleep(Duration::from_millis(100));
-    }
+    until("the webhook never fails", || {
+        concerns(&target).contains(&"failing_webhook".to_owned())
+    });
     let command = fix(&target, "failing_webhook");
     obey(&command[command.find("lapidary webhooks").expect("a command")..]).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);

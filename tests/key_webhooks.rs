@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::common::client::Client;
 use crate::common::cluster::Nodes;
 use crate::common::hook::{Came, Hook};
-use crate::common::{Folder, Server, command, key, prose, run};
+use crate::common::{Folder, Server, command, key, prose, run, until};
 
 const PRIVATE: &str = "--private-webhooks";
 const OWN: &str = "/v1/me/webhook";
@@ -100,9 +100,9 @@ fn settled(server: &Server, admin: &str) {
 /// Waits for a job to end.
 fn ended(server: &Server, admin: &str, job: &Value) {
     let path = format!("/v1/jobs/{job}");
-    while done(server, admin, "GET", &path, &Value::Null)["state"] == "running" {
-        sleep(Duration::from_millis(50));
-    }
+    until("the job never ends", || {
+        done(server, admin, "GET", &path, &Value::Null)["state"] != "running"
+    });
 }
 
 fn store() -> Option<String> {
@@ -304,25 +304,25 @@ fn each_hears_its_own(server: &Server) {
 /// Waits until a check waits for a decision.
 fn until_open(server: &Server, admin: &str, check: &Value) {
     let path = format!("/v1/decisions/{}", check.as_str().expect("an id"));
-    while done(server, admin, "GET", &path, &Value::Null)["state"] != "open" {
-        sleep(Duration::from_millis(50));
-    }
+    until("the check is never open", || {
+        done(server, admin, "GET", &path, &Value::Null)["state"] == "open"
+    });
 }
 
 /// Waits until a source says why it cannot go on.
 fn until_failed(server: &Server, admin: &str, source: &str) {
     let path = format!("/v1/sources/{source}");
-    while done(server, admin, "GET", &path, &Value::Null)["run"]["error"].is_null() {
-        sleep(Duration::from_millis(50));
-    }
+    until("the source never says why it cannot go on", || {
+        !done(server, admin, "GET", &path, &Value::Null)["run"]["error"].is_null()
+    });
 }
 
 /// Waits until a run of a source has ended.
 fn until_ended(server: &Server, admin: &str, source: &str) {
     let path = format!("/v1/sources/{source}");
-    while done(server, admin, "GET", &path, &Value::Null)["run"]["finished_at"].is_null() {
-        sleep(Duration::from_millis(50));
-    }
+    until("the run never ends", || {
+        !done(server, admin, "GET", &path, &Value::Null)["run"]["finished_at"].is_null()
+    });
 }
 
 /// A server with an administrator's key and a checker's, and a book that matches.

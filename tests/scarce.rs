@@ -10,7 +10,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, Server, prose, run};
+use crate::common::{Folder, Server, prose, run, until};
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -47,19 +47,11 @@ fn get(server: &Server, path: &str) -> Option<(u16, Value)> {
     answer(agent().get(format!("{}{path}", server.url)).call())
 }
 
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_mins(1), "{what}");
-        sleep(Duration::from_millis(100));
-    }
-}
-
 /// Runs a job and returns its final state.
 fn job(server: &Server, task: &Value) -> Value {
     let (mut status, mut started) = (409, Value::Null);
     // A job whose end could not be recorded for lack of space runs again first.
-    eventually("the job before it does not end", || {
+    until("the job before it does not end", || {
         let sent = agent()
             .post(format!("{}/v1/jobs", server.url))
             .send_json(task);
@@ -68,7 +60,7 @@ fn job(server: &Server, task: &Value) -> Value {
     });
     assert!([200, 201, 202].contains(&status), "{started}");
     let mut job = Value::Null;
-    eventually("the job does not end", || {
+    until("the job does not end", || {
         job = get(server, &format!("/v1/jobs/{}", started["id"]))
             .expect("an answer")
             .1;
@@ -127,12 +119,12 @@ fn out_of_files_it_waits_for_some_and_goes_on() {
             .count()
     };
     // The open connection is still served.
-    eventually("there are files left", || {
+    until("there are files left", || {
         ask();
         files() >= 90
     });
     drop(outside);
-    eventually("it does not go on", || {
+    until("it does not go on", || {
         get(&server, "/readyz").is_some_and(|(status, _)| status == 200)
     });
     assert_eq!(put(&server, 1).expect("an answer").0, 201);
@@ -420,7 +412,7 @@ fn a_key_is_revoked_on_a_full_disk() {
     };
     let check = || call(&shop, "POST", "/v1/checks", Some(json!({ "gems": [1] }))).0;
     assert_eq!((put(0), check()), (201, 200));
-    eventually("room is set aside", || {
+    until("room is set aside", || {
         disk.join("data/lapidary.reserve").exists()
     });
 
@@ -428,7 +420,7 @@ fn a_key_is_revoked_on_a_full_disk() {
     while ballast.write_all(&[0; 4_096]).is_ok() {}
     // The log of RocksDB has preallocated space, which many gems fill quickly.
     let mut book = 0;
-    eventually("the disk is full", || {
+    until("the disk is full", || {
         book += 1;
         let gems: Vec<u64> = (0..50_000).map(|gem| book * 50_000 + gem).collect();
         let body = json!({ "rights": "protected", "gems": gems });
@@ -453,11 +445,11 @@ fn a_key_is_revoked_on_a_full_disk() {
 
     drop(ballast);
     std::fs::remove_file(disk.join("ballast")).expect("it is removed");
-    eventually("it goes on", || put(book) == 201);
-    eventually("it is ready", || {
+    until("it goes on", || put(book) == 201);
+    until("it is ready", || {
         get(&server, "/readyz").is_some_and(|(status, _)| status == 200)
     });
-    eventually("room is set aside again", || {
+    until("room is set aside again", || {
         disk.join("data/lapidary.reserve").exists()
     });
     assert_eq!(check(), 401);
@@ -504,7 +496,7 @@ fn a_key_is_revoked_on_a_full_disk_without_a_reserve() {
     let mut ballast = std::fs::File::create(disk.join("ballast")).expect("a file");
     while ballast.write_all(&[0; 4_096]).is_ok() {}
     let mut book = 0;
-    eventually("the disk is full", || {
+    until("the disk is full", || {
         book += 1;
         let gems: Vec<u64> = (0..50_000).map(|gem| book * 50_000 + gem).collect();
         let body = json!({ "rights": "protected", "gems": gems });
@@ -544,7 +536,7 @@ fn a_key_is_revoked_on_a_full_disk_without_a_reserve() {
 
     drop(ballast);
     std::fs::remove_file(disk.join("ballast")).expect("it is removed");
-    eventually("it is written", revoked);
+    until("it is written", revoked);
     assert_eq!(call(&boss, "DELETE", "/v1/keys/shop", None).0, 404);
     assert_eq!(check(), 401);
     assert!(!keys().contains("\"shop\""));
@@ -604,15 +596,15 @@ fn a_server_that_could_not_write_goes_on_when_it_can() {
         &folder.data(),
     );
     let mut books = 0;
-    eventually("it can write no more", || {
+    until("it can write no more", || {
         let status = put(&server, books).expect("an answer").0;
         books += u64::from(status == 201);
         status == 507
     });
-    eventually("it says so", || {
+    until("it says so", || {
         get(&server, "/readyz").is_some_and(|(_, problem)| problem["code"] == "no_disk_space")
     });
-    eventually("the diagnosis says so", || {
+    until("the diagnosis says so", || {
         let (_, found) = get(&server, "/v1/doctor").expect("an answer");
         let findings = found["findings"].as_array().expect("a list");
         let finding = findings
@@ -631,10 +623,10 @@ fn a_server_that_could_not_write_goes_on_when_it_can() {
         .args(["--fsize=unlimited", "--pid", &server.pid().to_string()])
         .status();
     assert!(lifted.expect("prlimit").success());
-    eventually("it goes on", || {
+    until("it goes on", || {
         put(&server, books).is_some_and(|(status, _)| status == 201)
     });
-    eventually("it is ready", || {
+    until("it is ready", || {
         get(&server, "/readyz").is_some_and(|(status, _)| status == 200)
     });
     assert_eq!(server.stop(), Some(0));

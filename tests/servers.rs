@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::common::cluster::Nodes;
 use crate::common::hook::Hook;
 use crate::common::watched::{Call, Stop, Watched};
-use crate::common::{Server, prose, run};
+use crate::common::{Server, prose, run, until};
 use lapidary_catalogue::api::{AddOutcome, MadeKey, NewKey};
 use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry, OnceRequest, Terms};
@@ -66,15 +66,6 @@ fn send(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (
         answer.status().as_u16(),
         answer.body_mut().read_json().unwrap_or_default(),
     )
-}
-
-/// Waits until something holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !holds() {
-        assert!(since.elapsed() < Duration::from_mins(1), "{what}");
-        sleep(Duration::from_millis(50));
-    }
 }
 
 fn put(server: &Server, path: &str, text: &str) -> (u16, Value) {

@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::common::cluster::Nodes;
-use crate::common::{Folder, Random, run};
+use crate::common::{Folder, Random, run, until};
 use load::{Client, PATIENCE, Servers, faults, heal, is_primary, print_delays, text, under_load};
 use serde_json::{Value, json};
 
@@ -34,9 +34,7 @@ fn replace(nodes: &Nodes, node: usize) {
         // A line without slots has eight words.
         line.split(' ').count() > 8
     };
-    while serves() {
-        sleep(Duration::from_millis(50));
-    }
+    until("the node keeps its slots", || !serves());
     nodes.restart(node);
 }
 
