@@ -14,7 +14,7 @@ use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{BookRef, Report};
-use lapidary_catalogue::{Catalogue, CatalogueError, MOST_COMPARED, side_by_side};
+use lapidary_catalogue::{Catalogue, CatalogueError, compared, side_by_side};
 use lapidary_checking::{Passage, memory_to_compare};
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
@@ -66,7 +66,8 @@ pub(super) fn compare(
     room: &mut Room,
 ) -> Result<Vec<Option<String>>, Problem> {
     let mut texts = Vec::new();
-    for (number, found) in report.matches.iter_mut().take(MOST_COMPARED).enumerate() {
+    let compared = compared(&report.matches);
+    for (number, found) in report.matches.iter_mut().take(compared).enumerate() {
         let mut of_match = room.another();
         let text = match record_of(catalogue, &found.book, readable)? {
             Some(record) if is_as_matched(&record, &found.book, digests, number) => {

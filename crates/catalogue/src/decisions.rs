@@ -37,7 +37,7 @@ use super::digest::digest_of;
 use super::recipes::recipe_stats;
 use super::settings::put;
 use super::sharing::{EVIDENCE, SETTINGS, Turn};
-use super::side_by_side::MOST_COMPARED;
+use super::side_by_side::compared;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{
     BestMatch, Decision, DecisionPage, Filed, LaterMatch, NewDecision, Report, Ruling,
@@ -885,7 +885,7 @@ fn digests_of_books(
     report: &Report,
 ) -> Result<Vec<String>, CatalogueError> {
     let mut digests = Vec::new();
-    for found in report.matches.iter().take(MOST_COMPARED) {
+    for found in report.matches.iter().take(compared(&report.matches)) {
         let key = BookKey {
             library: found.book.library.clone().try_into()?,
             id: found.book.id.clone().try_into()?,

@@ -121,7 +121,7 @@ pub use removal::{REMOVED_FOR, delete_removed_books};
 pub use restore::restore;
 pub use settings::put;
 use sharing::{CachedSetting, GATE, Turn};
-pub use side_by_side::{MOST_COMPARED, side_by_side};
+pub use side_by_side::{compared, side_by_side};
 pub use terms::Terms;
 pub use text::Text;
 pub use transfer::{Transfer, import};

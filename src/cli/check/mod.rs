@@ -90,8 +90,8 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "REPORT.html|DIR", conflicts_with = "json")]
     html: Option<PathBuf>,
     /// Compare word by word with the texts of the books that match: a folder with files named like the books' ids, an address
-    /// such as `https://HOST/{library}/{id}.txt`, or a file with the text of the best match. For the 20 best matches.
-    /// Without this, pages of --html show the texts that the catalogue keeps
+    /// such as `https://HOST/{library}/{id}.txt`, or a file with the text of the best match. For the 100 best matches, up to 64
+    /// MiB of texts. Without this, pages of --html show the texts that the catalogue keeps
     #[arg(long, value_name = "DIR|URL|FILE")]
     text_from: Option<TextSource>,
     /// Files, or folders to read recursively; `-` is standard input

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use lapidary_catalogue::api::{Match, Report};
-use lapidary_catalogue::{MOST_COMPARED, side_by_side};
+use lapidary_catalogue::{compared, side_by_side};
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
 use lapidary_store::{BadName, BookKey};
@@ -67,7 +67,7 @@ impl TextSource {
         let most = if matches!(self, Self::File(_)) {
             1
         } else {
-            MOST_COMPARED
+            compared(&report.matches)
         };
         let read: Vec<Option<String>> = report
             .matches
