@@ -379,8 +379,8 @@ pub struct Match {
     pub spans: Vec<Span>,
     /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
     pub exact: Option<Identity>,
-    /// The passages around the matching parts, compared word by word; empty if the book's text is not known. A phrase of fewer than 50
-    /// letters is left out beside a passage four times as long.
+    /// The passages around the matching parts, compared word by word; empty if the book's text is not known. Phrases of fewer than 100
+    /// letters are left out beside passages that have four times as many letters together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<Passage>,
     /// Whether the book is in an allow-list and so did not affect the verdict.

@@ -27,8 +27,8 @@ use lapidary_extract::position::PositionRange;
 const BEYOND: usize = 400;
 /// Passages with at most this many words between them are one.
 const JOINED: usize = 40;
-/// A passage of fewer letters is a phrase. Beside a passage so many times as long, it says nothing more.
-const PHRASE: u64 = 50;
+/// A passage of fewer letters is a phrase. Beside passages that have so many times as many letters as all phrases, these say nothing more.
+const PHRASE: u64 = 100;
 const BESIDE: u64 = 4;
 
 /// A piece gets no more words once it has this many bytes, so that a passage can be shown in rows.
@@ -291,9 +291,11 @@ impl Comparing {
             let words = words[found.query.clone()].iter();
             words.map(|word| u64::from(word.letters)).sum()
         };
-        let longest = self.found.iter().map(letters).max().unwrap_or(0);
-        self.found
-            .retain(|found| letters(found) >= PHRASE || BESIDE * letters(found) > longest);
+        let of_all = self.found.iter().map(letters);
+        let (phrases, passages): (Vec<u64>, Vec<u64>) = of_all.partition(|of| *of < PHRASE);
+        if BESIDE * phrases.iter().sum::<u64>() <= passages.iter().sum() {
+            self.found.retain(|found| letters(found) >= PHRASE);
+        }
     }
 
     fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<WordRun>, bool) {

@@ -210,8 +210,8 @@ fn a_passage_in_other_words_goes_on_in_any_order() {
 
 #[test]
 fn phrases_are_left_out_beside_a_passage() {
-    let [before, between, other] =
-        [(1, 90), (2, 90), (3, 90)].map(|(seed, n)| words(seed, n).join(" "));
+    let [before, between, other, here, there] =
+        [1, 2, 3, 4, 5].map(|seed| words(seed, 90).join(" "));
     let (phrase, words) = (
         "seven captains buried their treasure",
         "a harbour wall ".repeat(11),
@@ -230,6 +230,13 @@ fn phrases_are_left_out_beside_a_passage() {
             span(at(&query), at(&book))
         });
         assert_eq!(exact(&query, &book, &spans).passages.len(), expected);
+        // Another one makes them too much to leave out.
+        let another = "captains buried seven";
+        let more = format!("{query} {here} {another}");
+        let of_more = format!("{book} {there} {another}");
+        let at = |text: &str| (text.len() - another.len(), text.len());
+        let spans_of_more = [&spans[..], &[span(at(&more), at(&of_more))]].concat();
+        assert_eq!(exact(&more, &of_more, &spans_of_more).passages.len(), 3);
         // Alone, it is all there is.
         assert_eq!(exact(&query, &book, &spans[..1]).passages.len(), 1);
     }
