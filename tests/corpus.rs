@@ -401,6 +401,23 @@ fn with_passages(book: &str, other: &str, length: usize, share: f64) -> (String,
     (text, (passages * length) as f64 / LENGTH as f64)
 }
 
+/// A catalogue of one protected book, in this recipe too.
+fn of_one(folder: &Folder, recipe: &Recipe, book: &str) -> Catalogue {
+    let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+    let editor = catalogue.by(Actor::Local);
+    editor
+        .recipes()
+        .ensure(std::slice::from_ref(recipe))
+        .expect("a new recipe");
+    let key = BookKey {
+        library: "l".parse().expect("a name"),
+        id: "book".parse().expect("a name"),
+    };
+    let entry = NewEntry::new(key, Rights::Protected, Content::text(book.to_owned()));
+    editor.books().add(entry).expect("it is added");
+    catalogue
+}
+
 /// The share of a text that a report states is what of it is literally the same.
 #[test]
 fn quotations_are_covered_as_far_as_they_go() {
@@ -414,18 +431,7 @@ fn quotations_are_covered_as_far_as_they_go() {
         (Recipe::hardened_compact(), [0.05; 4]),
     ] {
         let folder = Folder::new();
-        let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
-        let editor = catalogue.by(Actor::Local);
-        editor
-            .recipes()
-            .ensure(std::slice::from_ref(&recipe))
-            .expect("a new recipe");
-        let key = BookKey {
-            library: "l".parse().expect("a name"),
-            id: "book".parse().expect("a name"),
-        };
-        let entry = NewEntry::new(key, Rights::Protected, Content::text(book.clone()));
-        editor.books().add(entry).expect("it is added");
+        let catalogue = of_one(&folder, &recipe, &book);
         println!(
             "{}: length of the passages, true and stated shares in %",
             recipe.name()
@@ -462,17 +468,7 @@ fn changed_copies_are_covered_as_far_as_they_are_the_same() {
     let path = corpus.join("en/eltec-eng19090-wells.txt");
     let book = fs::read_to_string(path).expect("a book");
     let folder = Folder::new();
-    let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
-    let editor = catalogue.by(Actor::Local);
-    let recipe = Recipe::hardened_compact();
-    let ensured = editor.recipes().ensure(std::slice::from_ref(&recipe));
-    ensured.expect("a new recipe");
-    let key = BookKey {
-        library: "l".parse().expect("a name"),
-        id: "book".parse().expect("a name"),
-    };
-    let entry = NewEntry::new(key, Rights::Protected, Content::text(book.clone()));
-    editor.books().add(entry).expect("it is added");
+    let catalogue = of_one(&folder, &Recipe::hardened_compact(), &book);
     for (name, strength, letters_of_word) in [
         ("words", 0.05, 1),
         ("words", 0.1, 1),

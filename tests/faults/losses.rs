@@ -6,14 +6,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use super::load::{faults, is_primary};
+use super::load::{PATIENCE, faults, is_primary};
 use crate::common::cluster::Nodes;
-use crate::common::{Folder, Server, prose, run, until};
+use crate::common::{Folder, Server, prose, run};
 
 /// The books before and after the moment that a node is set back to.
 const BEFORE: u64 = 24;
@@ -112,9 +113,11 @@ impl<'n> Story<'n> {
         let book = json!({ "rights": "protected", "text": prose(900, 1500) });
         let (status, answer) = self.call("PUT", "/v1/libraries/lib/books/900", &book);
         assert_eq!(status, 503, "{answer}");
-        until("it is always ready", || {
-            self.call("GET", "/readyz", &Value::Null).1["code"] == "store_emptied"
-        });
+        let since = Instant::now();
+        while self.call("GET", "/readyz", &Value::Null).1["code"] != "store_emptied" {
+            assert!(since.elapsed() < PATIENCE, "it is always ready");
+            sleep(Duration::from_millis(100));
+        }
         let (status, told) = self.call("GET", "/v1/doctor", &Value::Null);
         assert!(
             status == 503 || told["findings"][0]["code"] == "lost_data",
@@ -140,7 +143,11 @@ impl<'n> Story<'n> {
             self.call("GET", "/readyz", &Value::Null).0 == 200
                 && all.iter().all(|i| self.check(*i).0 == 200)
         };
-        until("it is never ready again", is_ready);
+        let since = Instant::now();
+        while !is_ready() {
+            assert!(since.elapsed() < PATIENCE, "it is never ready again");
+            sleep(Duration::from_millis(200));
+        }
         let lost: Vec<u64> = all.iter().copied().filter(|i| !self.check(*i).1).collect();
         // Each is named, or counted where nothing names it any more.
         let is_named = |i: &&u64| fixed.out.contains(&format!("lib/{i} is lost"));

@@ -44,7 +44,8 @@ const SIMILAR: f64 = 0.6;
 /// In a copy with other words for some, at least this share of the common gems keep their distance, and so many do so over missing
 /// gems. Of pieces of translations less than half did.
 const REPLACED: (f64, usize) = (0.65, 3);
-/// If so many gems are common, this share is enough. Of whole translations at most 0.35 did, and of copies at least 0.6.
+/// If so many gems are common, this share is enough. Of whole translations at most 0.35 did, and of copies with 30 % of the
+/// words replaced at least 0.6.
 const REPLACED_OF_MANY: (usize, f64) = (100, 0.55);
 /// The common gems of such a copy are spread over at least this share of the query or the book. A quotation is in one place.
 const SPREAD: f64 = 0.5;
@@ -118,6 +119,16 @@ pub enum Spacing {
     Similar,
     /// Neither.
     Other,
+}
+
+impl Spacing {
+    /// The least share of common gems of a run that is one passage.
+    fn density(self) -> f64 {
+        match self {
+            Self::Same => 0.0,
+            Self::Similar | Self::Other => DENSE,
+        }
+    }
 }
 
 /// What tells that two texts say the same in other words.
@@ -241,34 +252,18 @@ pub fn align(
     common.sort_unstable_by_key(|gem| gem.query);
     let apart = without_overlaps(&common, query, book);
     let at_same_distance = at_same_distance(&apart, query, book);
-    let kept = if apart.len() >= REPLACED_OF_MANY.0 {
-        REPLACED_OF_MANY.1
-    } else {
-        REPLACED.0
-    };
-    let has_replaced_words = f64::from(at_same_distance) >= kept * apart.len() as f64
-        && bridges(&apart, query, book) >= REPLACED.1
-        && are_spread(&common, [query.len(), book.len()]);
-    let (spacing, density) = if has_replaced_words {
-        (Spacing::Same, 0.0)
-    } else if drifts(&apart, query, book) {
-        (Spacing::Similar, DENSE)
-    } else {
-        (Spacing::Other, DENSE)
-    };
-    let mut same = same(&common, query);
-    if spacing == Spacing::Same {
-        same.extend(left_between(&common, query, book));
-    }
+    let spacing = spacing(&common, &apart, at_same_distance, [query, book]);
     let rule = recipe.passages();
-    let of_runs = runs.iter().flat_map(|run| run.passages(rule.gap, density));
+    let of_runs = runs
+        .iter()
+        .flat_map(|run| run.passages(rule.gap, spacing.density()));
     let passages: Vec<&[CommonGem]> = of_runs.collect();
     Alignment {
         relation: relation(&runs, &passages, [query.len(), book.len()], recipe),
         spans: shown(&passages, rule.fewest)
             .map(|common| span(common, query, book))
             .collect(),
-        same,
+        same: same(&common, query, book, spacing),
         has_passage: has_passage(&common),
         is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
         rewording: recipe
@@ -509,7 +504,12 @@ fn span(common: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> Span {
 
 /// What of the query is the same. Where a passage ends is not known, only that it ends before the end of the next gem that
 /// would otherwise be common. On average, that is in the middle.
-fn same(common: &[CommonGem], query: &[PlacedGem]) -> Vec<Extent> {
+fn same(
+    common: &[CommonGem],
+    query: &[PlacedGem],
+    book: &[PlacedGem],
+    spacing: Spacing,
+) -> Vec<Extent> {
     let mut all: Vec<Extent> = Vec::new();
     for gem in common {
         let Extent { gems, bytes } = stretch(query, gem.query);
@@ -523,6 +523,9 @@ fn same(common: &[CommonGem], query: &[PlacedGem]) -> Vec<Extent> {
             }
             _ => all.push(Extent { gems, bytes }),
         }
+    }
+    if spacing == Spacing::Same {
+        all.extend(left_between(common, query, book));
     }
     all
 }
@@ -602,6 +605,42 @@ fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]
     });
     let gems = steady.map(<[_]>::len).filter(|gems| *gems > 1);
     gems.sum::<usize>() as u32
+}
+
+/// How the distances between the common gems compare, of which so many that are `apart` keep theirs.
+fn spacing(
+    common: &[CommonGem],
+    apart: &[CommonGem],
+    at_same_distance: u32,
+    [query, book]: [&[PlacedGem]; 2],
+) -> Spacing {
+    if are_spread(common, [query.len(), book.len()])
+        && keep_distance(apart, at_same_distance, query, book)
+    {
+        Spacing::Same
+    } else if drifts(apart, query, book) {
+        Spacing::Similar
+    } else {
+        Spacing::Other
+    }
+}
+
+/// Whether as many of these gems keep their distance as in a copy in which words were replaced.
+fn keep_distance(
+    apart: &[CommonGem],
+    at_same_distance: u32,
+    query: &[PlacedGem],
+    book: &[PlacedGem],
+) -> bool {
+    let (many, share_of_many) = REPLACED_OF_MANY;
+    let (share_of_few, fewest_bridges) = REPLACED;
+    let share = if apart.len() >= many {
+        share_of_many
+    } else {
+        share_of_few
+    };
+    f64::from(at_same_distance) >= share * apart.len() as f64
+        && bridges(apart, query, book) >= fewest_bridges
 }
 
 /// How many of these gems are as far from the next one as in the book, although gems between them are missing. Between two gems of an
