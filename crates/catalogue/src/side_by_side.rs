@@ -56,6 +56,7 @@ mod tests {
             "book": { "library": "l", "id": "a", "rights": "free", "title": null, "authors": [], "language": null,
                 "bytes": bytes },
             "recipes": [], "work": 1, "common": 4, "share_of_query": 1, "share_of_book": 1, "score": 1, "evidence": 4,
+            "spans": [],
         }))
         .expect("a match")
     }
