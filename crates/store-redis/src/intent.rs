@@ -25,6 +25,7 @@ use super::Shared;
 use super::command::Command;
 use super::keys::{BookState, gem_field, join, shard_of_key, split};
 use super::meta::token;
+use super::record;
 use super::scripts::{BEGIN, END, STAGE};
 use lapidary_store::recipes::Recipes;
 use lapidary_store::{BookKey, BookNo, Record, StoreError};
@@ -298,7 +299,7 @@ impl Intents<'_> {
         let record = fields
             .next()
             .flatten()
-            .and_then(|record| serde_json::from_slice(&record).ok());
+            .and_then(|record| record::decode(&record));
         let record = record.ok_or_else(|| {
             self.0
                 .damaged(format!("the record of book {} cannot be read", book.0))

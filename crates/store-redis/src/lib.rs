@@ -27,6 +27,7 @@
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
+//! | `record` | how the record of a book is stored |
 //! | `meta`, `audit` | recipes and totals; the audit log |
 //! | `rows`, `large` | tables of small records; those of their values that are not small |
 //! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
@@ -59,6 +60,7 @@ mod merge;
 mod meta;
 mod owners;
 mod pool;
+mod record;
 mod rows;
 mod scripts;
 mod search;

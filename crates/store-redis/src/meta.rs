@@ -27,7 +27,7 @@ use lapidary_store::{Action, Actor, Library, LibrarySummary, Record, Sizes, Stor
 /// How often to start again, when others change the recipes too.
 const TRIES: usize = 20;
 /// The version of everything that is stored. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 5;
+pub(super) const FORMAT_VERSION: u32 = 6;
 
 /// What all versions of the stored recipes have. The first ones did not name theirs.
 #[derive(Deserialize)]

@@ -21,7 +21,7 @@ use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, j
 use super::library_ids::LibraryIds;
 use super::meta::RecipesThen;
 use super::totals::Totals;
-use super::{search, tally};
+use super::{record, search, tally};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::{
@@ -215,8 +215,8 @@ impl<'a> ClusterSnapshot<'a> {
         book: BookNo,
         state: &SeenState,
     ) -> Result<T, StoreError> {
-        let read = serde_json::from_slice(&state.record);
-        read.map_err(|_| self.damaged(format!("the record of book {} cannot be read", book.0)))
+        let read = record::decode(&state.record);
+        read.ok_or_else(|| self.damaged(format!("the record of book {} cannot be read", book.0)))
     }
 
     fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {

@@ -761,12 +761,12 @@ fn a_change_that_takes_long_is_left_alone() {
     let shared = &store.shared;
     let record = shared.keys.book(keys::BookState::Present, at);
     let read = Command::new("HGET", &record, "r");
-    let kept: String = shared.ask(read).unwrap();
-    let write = |text: &str| {
-        let write = Command::new("HSET", &record, ("r", text));
+    let kept: Vec<u8> = shared.ask(read).unwrap();
+    let write = |stored: &[u8]| {
+        let write = Command::new("HSET", &record, ("r", stored));
         shared.write_one(write).unwrap();
     };
-    write("?");
+    write(b"?");
     let batch = || vec![book("a", 1..10), book("b", 1..10), book("c", 1..10)];
     let damaged = store.put(by, batch());
     assert!(

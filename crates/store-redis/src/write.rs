@@ -13,6 +13,7 @@ use super::command::Command;
 use super::intent::{Locked, Old};
 use super::keys::{TEXT, fold_field, gem_field};
 use super::meta::RecipesThen;
+use super::record;
 use super::sharing::Fence;
 use super::snapshot::ClusterSnapshot;
 use lapidary_store::change::{
@@ -27,11 +28,9 @@ use lapidary_store::{
 /// Number of books changed at a time while a recipe is dropped.
 const BATCH: usize = 64;
 
-fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
-    (
-        b"r".to_vec(),
-        serde_json::to_vec(record).unwrap_or_default(),
-    )
+/// The field of a record.
+fn record_field(record: &Record) -> (Vec<u8>, Vec<u8>) {
+    (b"r".to_vec(), record::encode(record))
 }
 
 /// Completes the record of a book by its gems.
@@ -232,7 +231,7 @@ impl Writing<'_> {
         if let Some(old) = old {
             keep_amendments(&mut record, &old.record);
         }
-        let mut fields = vec![json(&record)];
+        let mut fields = vec![record_field(&record)];
         push_content(&mut fields, recipes, &gems, &folds)?;
         fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
         // The postings of all books are built at once later.
@@ -363,7 +362,7 @@ impl Writing<'_> {
         let mut record = old.record.clone();
         record.gems.insert(name.clone(), late.gems.len() as u32);
         let list = gem_list::encode(&late.gems, recipe.gem_bytes());
-        let mut fields = vec![json(&record), (gem_field(recipe.number), list)];
+        let mut fields = vec![record_field(&record), (gem_field(recipe.number), list)];
         if let Some(fold) = &late.fold {
             fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
         }
@@ -390,7 +389,7 @@ fn plan_amendment(by: &Actor, old: &Record, new: Record) -> BookChange {
     };
     BookChange {
         audit: vec![audited(by, Action::Amended(book))],
-        ..patch(vec![json(&new)], old, new)
+        ..patch(vec![record_field(&new)], old, new)
     }
 }
 
@@ -447,7 +446,11 @@ fn plan_strip(book: &Locked, recipe: &KnownRecipe) -> Option<BookChange> {
     let mut record = old.clone();
     record.gems.remove(recipe.name());
     let field = [b"-", gem_field(recipe.number).as_slice()].concat();
-    Some(patch(vec![json(&record), (field, Vec::new())], old, record))
+    Some(patch(
+        vec![record_field(&record), (field, Vec::new())],
+        old,
+        record,
+    ))
 }
 
 /// The command that reads a page of the keys that match a pattern.

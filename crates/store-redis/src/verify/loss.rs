@@ -15,6 +15,7 @@ use super::super::clock::SetBack;
 use super::super::command::Command;
 use super::super::keys::{BookState, SHARDS, shard_of_key, slot_of_shard};
 use super::super::meta::RecipesThen;
+use super::super::record;
 use super::super::scripts::FENCE;
 use lapidary_store::{Action, Actor, Amended, AuditEntry, BookKey, Record, StoreError};
 
@@ -144,7 +145,7 @@ fn record(shared: &Shared, key: &BookKey) -> Result<Option<Record>, StoreError> 
     };
     let book = shared.keys.book(BookState::Present, number);
     let record: Option<Vec<u8>> = shared.ask(Command::new("HGET", &book, "r"))?;
-    Ok(record.and_then(|record| serde_json::from_slice(&record).ok()))
+    Ok(record.and_then(|record| record::decode(&record)))
 }
 
 impl Losses {

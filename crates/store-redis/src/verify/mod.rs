@@ -33,7 +33,7 @@ use super::command::Command;
 use super::intent::{Intent, Old, member};
 use super::keys::{BookState, SHARDS, join, shard_of_key};
 use super::meta::{RecipesThen, Sums, WrongTotals};
-use super::{Recovery, Shared};
+use super::{Recovery, Shared, record};
 use lapidary_store::faults::Faults;
 use lapidary_store::gem_list;
 use lapidary_store::{AuditFrom, BookNo, Record, StoreError, Term, Watch};
@@ -322,7 +322,7 @@ impl<'a> ClusterVerification<'a> {
         let read = self.shared.client.read(&reads)?;
         let books = numbers.iter().zip(read).map(|(number, record)| {
             let record: Option<Vec<u8>> = self.shared.answer(record)?;
-            let record = record.and_then(|record| serde_json::from_slice(&record).ok());
+            let record = record.and_then(|record| record::decode(&record));
             Ok(record.map(|record| ReadBook {
                 number: *number,
                 record,
@@ -336,7 +336,7 @@ impl<'a> ClusterVerification<'a> {
     fn parse(&mut self, number: BookNo, mut fields: HashMap<Vec<u8>, Vec<u8>>) -> Option<ReadBook> {
         let record = fields
             .remove(b"r".as_slice())
-            .and_then(|record| serde_json::from_slice::<Record>(&record).ok());
+            .and_then(|record| record::decode::<Record>(&record));
         let generation = fields
             .remove(b"g".as_slice())
             .and_then(|text| str::from_utf8(&text).ok()?.parse::<i64>().ok());
