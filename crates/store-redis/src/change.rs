@@ -297,16 +297,21 @@ impl Changes<'_> {
         ]
     }
 
-    /// The keys of the terms that only the record before has, and of those that only the one after has.
-    fn term_keys(&self, plan: &Plan) -> [Vec<Vec<u8>>; 2] {
-        let shard = plan.book.shard();
+    /// The sets and members of the terms that only the record before has, and of those that only the one after has.
+    fn in_terms(&self, plan: &Plan) -> [Vec<(Vec<u8>, Vec<u8>)>; 2] {
+        let Locked {
+            library, number, ..
+        } = plan.book;
         let [had, has] = plan
             .change
             .records
             .each_ref()
             .map(|record| terms(record.as_ref()));
-        [had.difference(&has), has.difference(&had)]
-            .map(|terms| terms.map(|term| self.0.keys.term(shard, term)).collect())
+        [had.difference(&has), has.difference(&had)].map(|terms| {
+            terms
+                .map(|term| self.0.keys.in_term(term, library, number))
+                .collect()
+        })
     }
 
     fn commit_command(&self, plan: &Plan, entry: &[u8], version: u64, fences: &[Fence]) -> Command {
@@ -315,16 +320,16 @@ impl Changes<'_> {
         let mut keys = self.commit_keys(book);
         let of_lease = fences.iter().map(|fence| Fence::name(&fence.lease));
         keys.extend(of_lease.map(|name| self.0.keys.shard(book.shard(), &name)));
-        let [lost, gained] = self.term_keys(plan);
+        let [lost, gained] = self.in_terms(plan);
         let count = lost.len();
-        keys.extend(lost.into_iter().chain(gained));
+        let (sets, members): (Vec<_>, Vec<_>) = lost.into_iter().chain(gained).unzip();
+        keys.extend(sets);
         let kind: &[u8] = match plan.change.kind {
             ChangeKind::Replace => b"replace",
             ChangeKind::Patch => b"patch",
             ChangeKind::Remove => b"remove",
         };
         let (token, member) = (book.token.as_bytes(), book.member());
-        let in_terms = [book.library.to_be_bytes(), number.0.to_be_bytes()].concat();
         let [number, count, version] = [
             split(number).1.to_string(),
             count.to_string(),
@@ -340,7 +345,6 @@ impl Changes<'_> {
             kind,
             &member,
             number,
-            &in_terms,
             count,
             entry,
             version,
@@ -348,6 +352,7 @@ impl Changes<'_> {
         ];
         let tokens: Vec<String> = fences.iter().map(|fence| fence.token.to_string()).collect();
         arguments.extend(tokens.iter().map(String::as_bytes));
+        arguments.extend(members.iter().map(Vec::as_slice));
         Command::script(&COMMIT, &keys, arguments)
     }
 

@@ -156,6 +156,8 @@ pub(super) fn fold_field(base: &str) -> Vec<u8> {
     [b"F", base.as_bytes()].concat()
 }
 
+/// How many bytes a member of the books of a term begins with.
+pub(super) const TERM_BYTES: usize = 7;
 /// The field of the text.
 pub(super) const TEXT: &[u8] = b"X";
 
@@ -246,10 +248,20 @@ impl KeySpace {
         self.shard(split(book).0, &format!("{name}:{}", book.0))
     }
 
-    /// The books of a shard with a term: a sorted set of library u32, number u32.
-    pub(super) fn term(&self, shard: u32, term: &Term) -> Vec<u8> {
+    /// The books of a shard with a term: a sorted set, and what its members of this term begin with. Library u32 and number u32
+    /// follow. A set has many terms, because most terms are of a single book.
+    pub(super) fn term(&self, shard: u32, term: &Term) -> (Vec<u8>, [u8; TERM_BYTES]) {
         let hash = blake3::hash(format!("{:?} {}", term.field(), term.text()).as_bytes());
-        self.shard(shard, &format!("t:{}", &hash.to_hex()[..16]))
+        let [set, member @ ..] = *hash.as_bytes();
+        let member = member.first_chunk().copied().unwrap_or_default();
+        (self.shard(shard, &format!("t:{set}")), member)
+    }
+
+    /// The set of a term, and the member that a book of this library has there.
+    pub(super) fn in_term(&self, term: &Term, library: u32, book: BookNo) -> (Vec<u8>, Vec<u8>) {
+        let (set, start) = self.term(split(book).0, term);
+        let [library, number] = [library, book.0].map(u32::to_be_bytes);
+        (set, [start.as_slice(), &library, &number].concat())
     }
 
     /// What an access key has used: a hash.

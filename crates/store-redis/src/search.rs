@@ -105,10 +105,10 @@ fn command(
     shard: u32,
     limit: usize,
 ) -> Command {
-    let keys: Vec<Vec<u8>> = terms
+    let of_terms = terms
         .iter()
-        .map(|term| snapshot.shared.keys.term(shard, term))
-        .collect();
+        .map(|term| snapshot.shared.keys.term(shard, term));
+    let (keys, starts): (Vec<_>, Vec<_>) = of_terms.unzip();
     let (library, book) = from;
     // In the library of the place, shards before that of the book are done.
     let start = match shard.cmp(&split(book).0) {
@@ -116,18 +116,19 @@ fn command(
         std::cmp::Ordering::Equal => [library.to_be_bytes(), book.0.to_be_bytes()],
         std::cmp::Ordering::Greater => [library.to_be_bytes(), [0; 4]],
     };
-    let start = [b"[", start.concat().as_slice()].concat();
+    let start = start.concat();
     let mut arguments = vec![
         limit.to_string().into_bytes(),
         LOOKS.to_string().into_bytes(),
     ];
+    arguments.extend(starts.iter().map(|start| start.to_vec()));
     match allowed {
-        None => arguments.extend([start, b"+".to_vec()]),
+        None => arguments.extend([start, vec![0xff; 8]]),
         Some(libraries) => {
             for number in libraries.range(library..) {
-                let first = [b"[", number.to_be_bytes().as_slice()].concat();
-                let last = [b"[".as_slice(), &number.to_be_bytes(), &[0xff; 4]].concat();
-                if *last >= *start {
+                let first = number.to_be_bytes().to_vec();
+                let last = [number.to_be_bytes(), [0xff; 4]].concat();
+                if last >= start {
                     arguments.extend([first.max(start.clone()), last]);
                 }
             }

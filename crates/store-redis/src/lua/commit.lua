@@ -2,8 +2,8 @@
 -- KEYS: intents, ids, numbers, book, next state, former state, outbox, version of the recipes; the fences of leases;
 --       the terms it loses, the terms it gets
 -- ARGV: book, token, how long the rest may take in ms, `replace`, `patch` or `remove`, member in the ids, number,
---       member in the terms, how many terms it loses, entry for the outbox, version of the recipes that it was planned with,
---       number of leases, and their tokens
+--       how many terms it loses, entry for the outbox, version of the recipes that it was planned with,
+--       number of leases, and their tokens; the members in the terms
 -- Returns the number of the entry; 0 if another server has taken over; -1 if the recipes have changed, or a lease has;
 -- -2 if the version of the recipes is gone, and so the data of the shard.
 local intent = redis.call('HGET', KEYS[1], ARGV[1])
@@ -11,18 +11,18 @@ if not intent or string.sub(intent, 1, 32) ~= ARGV[2] then
     return 0
 end
 local generation, phase, number, entry = string.match(intent, '^%x+ %d+ (%d+) (%a) (%d+) (%d+)')
-local time, leases = redis.call('TIME'), tonumber(ARGV[11])
+local time, leases = redis.call('TIME'), tonumber(ARGV[10])
 local deadline = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
 if phase == 'a' then
     local version = redis.call('GET', KEYS[8])
-    if not version and tonumber(ARGV[10]) > 0 then
+    if not version and tonumber(ARGV[9]) > 0 then
         return -2
     end
-    if tonumber(version or '0') > tonumber(ARGV[10]) then
+    if tonumber(version or '0') > tonumber(ARGV[9]) then
         return -1
     end
     for i = 1, leases do
-        if tonumber(redis.call('GET', KEYS[8 + i]) or '0') > tonumber(ARGV[11 + i]) then
+        if tonumber(redis.call('GET', KEYS[8 + i]) or '0') > tonumber(ARGV[10 + i]) then
             return -1
         end
     end
@@ -53,16 +53,16 @@ if phase == 'a' then
     if ARGV[4] ~= 'remove' then
         redis.call('HSET', KEYS[4], 'g', generation)
     end
-    local lost = 8 + leases + tonumber(ARGV[8])
+    local lost = 8 + leases + tonumber(ARGV[7])
     for i = 9 + leases, #KEYS do
         if i <= lost then
-            redis.call('ZREM', KEYS[i], ARGV[7])
+            redis.call('ZREM', KEYS[i], ARGV[i + 2])
         else
-            redis.call('ZADD', KEYS[i], 0, ARGV[7])
+            redis.call('ZADD', KEYS[i], 0, ARGV[i + 2])
         end
     end
     entry = redis.call('HINCRBY', KEYS[7], 'n', 1)
-    redis.call('HSET', KEYS[7], entry, ARGV[9])
+    redis.call('HSET', KEYS[7], entry, ARGV[8])
 end
 -- Also if it was committed before, and only its answer was lost: WAIT needs something to wait for.
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %d %s c %s %s', ARGV[2], deadline, generation, number, entry))

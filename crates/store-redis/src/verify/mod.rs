@@ -537,11 +537,11 @@ impl<'a> ClusterVerification<'a> {
         let ReadBook { number, record, .. } = book;
         let (keys, shard) = (&self.shared.keys, shard_of_key(&record.key));
         let mut all = BTreeSet::from([(keys.ids(shard, library), member(&record.key, *number))]);
-        let in_terms = [library.to_be_bytes(), number.0.to_be_bytes()].concat();
+        let terms = Term::of(record);
         all.extend(
-            Term::of(record)
+            terms
                 .iter()
-                .map(|term| (keys.term(shard, term), in_terms.clone())),
+                .map(|term| keys.in_term(term, library, *number)),
         );
         let digests = [Some(&record.digest), record.clean_digest.as_ref()];
         let halves = digests
