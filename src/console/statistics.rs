@@ -32,6 +32,8 @@ struct StatisticsPeriod {
     of: String,
     since: String,
     until: String,
+    /// What a check costs, in any currency.
+    price: String,
 }
 
 async fn page(
@@ -53,7 +55,7 @@ async fn page(
         &visitor,
         &html! {
             (doctor(language, &findings))
-            (checks_by_day(language, &checks))
+            (checks_by_day(language, &checks, &wanted.price))
             section id="plots" hx-get=(format!("/console/statistics?of={of}")) hx-trigger="every 30s" hx-select="#plots"
                 hx-swap="outerHTML" {
                 h2 { (language.c_over_time()) }
@@ -69,43 +71,76 @@ async fn page(
     ))
 }
 
-/// The checks of some days, which survive restarts.
-fn checks_by_day(language: Language, checks: &CheckStatistics) -> Markup {
-    let days: Vec<&Counts> = checks.days.iter().map(|day| &day.checks).collect();
-    let characters = checks.days.iter().map(|day| day.characters).sum();
+/// The checks of some days, which survive restarts, and what they cost if each has this price.
+fn checks_by_day(language: Language, checks: &CheckStatistics, price: &str) -> Markup {
+    let price = price.parse().ok();
+    let price = price.filter(|price: &f64| price.is_finite() && *price > 0.0);
     html! {
         section id="checks" {
             h2 { (language.c_checks_by_day()) }
-            form method="get" class="card search" {
-                @for (name, label, day) in [
-                    ("since", language.c_first_day(), checks.since),
-                    ("until", language.c_last_day(), checks.until),
-                ] {
-                    div { label for=(name) { (label) } input type="date" id=(name) name=(name) value=(day); }
-                }
-                button type="submit" class="main" { (language.c_show()) }
-            }
-            div class="buttons" {
-                @for (name, since, until) in months(language, today()) {
-                    a href=(format!("/console/statistics?since={since}&until={until}")) class="button"
-                        aria-current=[((since, until) == (checks.since, checks.until)).then_some("true")] { (name) }
-                }
-            }
-            @if days.is_empty() {
+            (period_form(language, checks, price))
+            @if checks.days.is_empty() {
                 p class="quiet" { (language.c_no_checks()) }
             } @else {
                 div class="two" {
-                    dl class="facts" {
-                        @for (label, count) in totals(language, &days) { dt { (label) } dd { (language.number(count)) } }
-                        dt { (language.c_characters()) } dd { (language.number(characters)) }
-                    }
+                    (facts(language, checks, price))
                     (bars(&language.c_checks_by_day(), &bars_of(language, checks), |most| language.number(most)))
                 }
-                (counted(language, &language.c_who(), checks.actors.iter().map(|of| (&of.actor, &of.checks, of.characters))))
-                (counted(language, &language.c_library(), checks.libraries.iter().map(|of| (&of.library, &of.checks, of.characters))))
+                (counted(language, &language.c_who(), price, checks.actors.iter().map(|of| (&of.actor, &of.checks, of.characters))))
+                // A check of two libraries is counted for both, and paid for once.
+                (counted(language, &language.c_library(), None, checks.libraries.iter().map(|of| (&of.library, &of.checks, of.characters))))
             }
         }
     }
+}
+
+/// The days and the price that are shown, to change.
+fn period_form(language: Language, checks: &CheckStatistics, price: Option<f64>) -> Markup {
+    html! {
+        form method="get" class="card search" {
+            @for (name, label, day) in [
+                ("since", language.c_first_day(), checks.since),
+                ("until", language.c_last_day(), checks.until),
+            ] {
+                div { label for=(name) { (label) } input type="date" id=(name) name=(name) value=(day); }
+            }
+            div {
+                label for="price" { (language.c_price()) }
+                input type="number" id="price" name="price" min="0" step="any" value=[price];
+            }
+            button type="submit" class="main" { (language.c_show()) }
+        }
+        div class="buttons" {
+            @for (name, since, until) in months(language, today()) {
+                a href=(address(since, until, price)) class="button"
+                    aria-current=[((since, until) == (checks.since, checks.until)).then_some("true")] { (name) }
+            }
+        }
+    }
+}
+
+/// The totals of all days.
+fn facts(language: Language, checks: &CheckStatistics, price: Option<f64>) -> Markup {
+    let days: Vec<&Counts> = checks.days.iter().map(|day| &day.checks).collect();
+    let all: u64 = days.iter().flat_map(|counts| counts.values()).sum();
+    let characters = checks.days.iter().map(|day| day.characters).sum();
+    html! {
+        dl class="facts" {
+            @for (label, count) in totals(language, &days) { dt { (label) } dd { (language.number(count)) } }
+            dt { (language.c_characters()) } dd { (language.number(characters)) }
+            @if let Some(price) = price { dt { (language.c_cost()) } dd { (cost(language, all, price)) } }
+        }
+    }
+}
+
+/// Where these days are shown.
+fn address(since: Date, until: Date, price: Option<f64>) -> String {
+    let price = price.map_or_else(String::new, |price| format!("&price={price}"));
+    format!("/console/statistics?since={since}&until={until}{price}")
+}
+
+fn cost(language: Language, checks: u64, price: f64) -> String {
+    language.decimal(checks as f64 * price, 2)
 }
 
 /// This month until today, and the last one: the name, the first day and the last.
@@ -169,10 +204,11 @@ fn bars_of(language: Language, checks: &CheckStatistics) -> Vec<Bar> {
     .collect()
 }
 
-/// A table of checks by what is in its first column, if there are any.
+/// A table of checks by what is in its first column, if there are any, and of what they cost.
 fn counted<'a>(
     language: Language,
     head: &str,
+    price: Option<f64>,
     all: impl Iterator<Item = (&'a String, &'a Counts, u64)>,
 ) -> Markup {
     let mut all: Vec<_> = all.collect();
@@ -185,6 +221,7 @@ fn counted<'a>(
         .into_iter()
         .chain(groups(language).map(|(name, _)| name))
         .chain([language.c_characters()])
+        .chain(price.map(|_| language.c_cost()))
         .collect();
     let rows = html! {
         @for (name, counts, characters) in all {
@@ -192,6 +229,7 @@ fn counted<'a>(
                 td { (clean(name)) }
                 @for (_, count) in totals(language, &[counts]) { td { (language.number(count)) } }
                 td { (language.number(characters)) }
+                @if let Some(price) = price { td { (cost(language, counts.values().sum(), price)) } }
             }
         }
     };

@@ -194,6 +194,10 @@ fn an_administrator_looks_at_a_month_and_backs_up() {
         browser.find(&format!("{month}:first-child[aria-current=true]"));
         browser.text("#checks table").contains("key:shop\t3")
     });
+    browser.type_into("#price", "0.5");
+    browser.click("#checks form button");
+    browser.see("#checks dl", "1.50");
+    browser.see("#checks table", "1.50");
     browser.looks("light", 390);
     browser.picture("month-light-390");
     browser.click(&format!("{month}:last-child"));
