@@ -158,6 +158,11 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
         failed["error"].as_str().expect("why").contains("is full"),
         "{failed}"
     );
+    assert_eq!(failed["error_code"], "disk_full");
+    let page = agent().get(format!("{}/console/jobs", server.url));
+    let mut page = page.header("Accept-Language", "ru").call().expect("a page");
+    let page = page.body_mut().read_to_string().expect("a page");
+    assert!(page.contains("Диск сервера заполнен"), "{page}");
     // Reads continue, and the failure is reported.
     let report = answer(
         agent()

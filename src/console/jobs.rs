@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, button_to, form_to, required_field, see_other, size, table, terms, time,
+    Here, HtmlPage, button_to, failure_told, form_to, required_field, see_other, size, table,
+    terms, time,
 };
 use super::visitor::Visitor;
 use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
@@ -102,7 +103,7 @@ fn row(visitor: &Visitor, job: &Job) -> Markup {
             }
             td { (time(job.started_at)) }
             td {
-                @if let Some(error) = &job.error { span lang="en" { (clean(error)) } }
+                @if let Some(error) = &job.error { (failure_told(language, job.error_code.as_deref(), error)) }
                 @if let Some(result) = &job.result { (told(language, result)) }
             }
             td { @if job.state == JobState::Running {

@@ -307,7 +307,7 @@ fn problem_part(language: Language, problem: &Problem) -> Markup {
             h1 { (headline(language, status)) }
             p { (language.problem(&problem.code)) }
             p class="quiet" {
-                (detail(problem)) @if !problem.detail.is_empty() { br; }
+                (detail(&problem.detail)) @if !problem.detail.is_empty() { br; }
                 code { (problem.code) } " · " (problem.status)
                 @if let Some(id) = &problem.request_id { " · " code { (clean(id)) } }
             }
@@ -316,13 +316,21 @@ fn problem_part(language: Language, problem: &Problem) -> Markup {
 }
 
 /// What exactly happened, which the API tells in English.
-fn detail(problem: &Problem) -> Markup {
-    html! { span lang=[problem.detail.is_ascii().then_some("en")] { (clean(&problem.detail)) } }
+fn detail(words: &str) -> Markup {
+    html! { span lang=[words.is_ascii().then_some("en")] { (clean(words)) } }
 }
 
 /// A problem in a cell of a table.
 pub(super) fn problem_told(language: Language, problem: &Problem) -> Markup {
-    html! { (language.problem(&problem.code)) " " small { (detail(problem)) } }
+    failure_told(language, Some(&problem.code), &problem.detail)
+}
+
+/// What the code of a failure means, if it is known, and what exactly happened.
+pub(super) fn failure_told(language: Language, code: Option<&str>, words: &str) -> Markup {
+    html! {
+        @if let Some(code) = code { (language.problem(code)) " " small { (detail(words)) } }
+        @else { (detail(words)) }
+    }
 }
 
 /// What a status means to people.

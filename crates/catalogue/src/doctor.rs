@@ -426,7 +426,10 @@ fn of_job(language: Language, job: &Job) -> Option<Finding> {
     let id = job.id.to_string();
     match (&job.state, &job.task, &job.result) {
         (JobState::Failed, task, _) => {
-            let error = { job.error.clone() }.unwrap_or_else(|| language.d_failed_job_unknown());
+            let error = job.error.as_deref().map_or_else(
+                || language.d_failed_job_unknown(),
+                |error| language.failure(job.error_code.as_deref(), error),
+            );
             Some(Finding::new(
                 FailedJob,
                 language.d_failed_job(&id, task.kind(), &error),
@@ -716,11 +719,31 @@ mod tests {
             finished_at: Some(started),
             result: None,
             error: None,
+            error_code: None,
         }
     }
 
     fn concerns(findings: impl IntoIterator<Item = Finding>) -> Vec<FindingCode> {
         findings.into_iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn a_failed_job_says_why_in_the_language_of_the_reader() {
+        let failed = Job {
+            error: Some("cannot write /srv".to_owned()),
+            error_code: Some(ErrorCode::StoreFull.as_str().to_owned()),
+            ..job(1, Task::Compact {}, JobState::Failed)
+        };
+        let told = |language| {
+            of_jobs(language, std::slice::from_ref(&failed))[0]
+                .detail
+                .clone()
+        };
+        assert_eq!(told(English), "job 1 (compact) failed: cannot write /srv");
+        let russian = told(Language::Russian);
+        assert!(russian.contains("(cannot write /srv)"), "{russian}");
+        let problem = Language::Russian.problem("store_full");
+        assert!(russian.contains(&problem), "{russian}");
     }
 
     #[test]

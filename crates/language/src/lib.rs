@@ -123,6 +123,15 @@ impl Language {
         self.say(&format!("{PROBLEM}{code}"), &[])
     }
 
+    /// Why something failed, which is known in English, and what the code of the problem means in any other language.
+    #[must_use]
+    pub fn failure(self, code: Option<&str>, error: &str) -> String {
+        match code {
+            Some(code) if self != Self::English => format!("{} ({error})", self.problem(code)),
+            _ => error.to_owned(),
+        }
+    }
+
     fn formatted(self, value: &FluentValue<'_>) -> Option<String> {
         match value {
             FluentValue::Number(number) if number.value.fract() == 0.0 => {

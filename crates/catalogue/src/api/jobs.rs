@@ -160,6 +160,8 @@ pub struct Job {
     pub result: Option<JobResult>,
     /// Why it failed.
     pub error: Option<String>,
+    /// The code of this error, as a problem would have it.
+    pub error_code: Option<String>,
 }
 
 /// The result of a job, by its kind of task.

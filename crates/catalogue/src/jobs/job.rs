@@ -1,6 +1,7 @@
 //! A job, as stored.
 
 use jiff::Timestamp;
+use lapidary_common::error::ErrorCode;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -42,6 +43,7 @@ impl StoredJob {
             finished_at: None,
             result: None,
             error: None,
+            error_code: None,
         };
         Self {
             job,
@@ -73,8 +75,9 @@ impl StoredJob {
         self.ended(JobState::Done)
     }
 
-    pub fn failed(mut self, error: String) -> Self {
+    pub fn failed(mut self, code: ErrorCode, error: String) -> Self {
         self.job.error = Some(error);
+        self.job.error_code = Some(code.as_str().to_owned());
         self.ended(JobState::Failed)
     }
 

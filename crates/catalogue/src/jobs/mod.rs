@@ -429,8 +429,11 @@ impl Jobs<Editor<'_>> {
                 tracing::warn!("job {id} ({kind}) goes on when the store is available: {error}");
                 return None;
             }
-            Ok(Err(error)) => job.failed(error.to_string()),
-            Err(_) => job.failed("internal error; see the log".to_owned()),
+            Ok(Err(error)) => job.failed(error.code(), error.to_string()),
+            Err(_) => job.failed(
+                ErrorCode::Internal,
+                "internal error; see the log".to_owned(),
+            ),
         })
     }
 
