@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
-use std::time::Duration;
 
 use crate::common::cluster::Nodes;
-use crate::common::{Folder, Server, command, prose, run};
+use crate::common::{Folder, Server, command, prose, run, until};
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -666,13 +664,12 @@ fn start(server: &Server, task: &Value) -> String {
 
 /// Waits until a job has ended.
 fn ended(server: &Server, job: &str) -> Value {
-    loop {
-        let state = get(server, job);
-        if state["state"] != "running" {
-            return state;
-        }
-        sleep(Duration::from_millis(20));
-    }
+    let mut state = Value::Null;
+    until("the job does not end", || {
+        state = get(server, job);
+        state["state"] != "running"
+    });
+    state
 }
 
 /// The names of the books of a group.

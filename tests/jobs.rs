@@ -10,7 +10,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use crate::common::watched::{Call, Stop, Watched};
-use crate::common::{Folder, Server, database, prose, run};
+use crate::common::{Folder, Server, database, prose, run, until};
 use lapidary_catalogue::api::{RecipeChoice, ReindexInput, Task};
 use lapidary_catalogue::{Catalogue, Content, NewEntry, start_job};
 use lapidary_gems::Recipe;
@@ -262,13 +262,12 @@ fn fine() -> Value {
 }
 
 fn ended(url: &str, id: &Value) -> Value {
-    loop {
-        let job = get(url, &format!("/v1/jobs/{id}"));
-        if job["state"] != "running" {
-            return job;
-        }
-        sleep(Duration::from_millis(20));
-    }
+    let mut job = Value::Null;
+    until("the job does not end", || {
+        job = get(url, &format!("/v1/jobs/{id}"));
+        job["state"] != "running"
+    });
+    job
 }
 
 /// Sets the flag on drop, so that other threads stop waiting after a panic.
