@@ -156,6 +156,9 @@ pub(super) fn fold_field(base: &str) -> Vec<u8> {
     [b"F", base.as_bytes()].concat()
 }
 
+/// How many sets the terms of a shard are in. With fewer, those of a million books with titles would have more than the 512 members
+/// that Redis keeps compact. With more, most of those of a hundred thousand would have a single one.
+const TERM_SETS: u16 = 1_024;
 /// How many bytes a member of the books of a term begins with.
 pub(super) const TERM_BYTES: usize = 7;
 /// The field of the text.
@@ -252,7 +255,8 @@ impl KeySpace {
     /// follow. A set has many terms, because most terms are of a single book.
     pub(super) fn term(&self, shard: u32, term: &Term) -> (Vec<u8>, [u8; TERM_BYTES]) {
         let hash = blake3::hash(format!("{:?} {}", term.field(), term.text()).as_bytes());
-        let [set, member @ ..] = *hash.as_bytes();
+        let [high, low, member @ ..] = *hash.as_bytes();
+        let set = u16::from_be_bytes([high, low]) % TERM_SETS;
         let member = member.first_chunk().copied().unwrap_or_default();
         (self.shard(shard, &format!("t:{set}")), member)
     }

@@ -30,7 +30,7 @@ static DECODER: LazyLock<DecoderDictionary<'static>> =
 thread_local! {
     // To make one takes several times as long as to read a record.
     static DECOMPRESSOR: RefCell<Decompressor<'static>> =
-        RefCell::new(Decompressor::with_prepared_dictionary(&DECODER).unwrap_or_default());
+        RefCell::new(Decompressor::with_prepared_dictionary(&DECODER).expect("the dictionary is one"));
 }
 
 /// What is stored of a record.

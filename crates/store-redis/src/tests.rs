@@ -1,6 +1,6 @@
 //! What happens when servers end, stop or come too late between two steps, on real nodes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{scope, sleep};
@@ -16,8 +16,8 @@ use super::meta::{FORMAT_VERSION, WrongTotal, WrongTotals};
 use super::*;
 use lapidary_common::description::Description;
 use lapidary_store::{
-    Administration as _, AuditFrom, BookNo, Condition, LeaseEnd, Limits, Rights, Sharing as _,
-    Standing, UNWATCHED,
+    Administration as _, AuditFrom, BookNo, Condition, Field, LeaseEnd, Limits, Rights, Search,
+    Sharing as _, Standing, Term, UNWATCHED,
 };
 
 #[path = "../../../tests/common/cluster.rs"]
@@ -908,6 +908,52 @@ fn nothing_is_changed_under_a_lease_that_another_has() {
         "{refused:?}"
     );
     assert_eq!(state(), before, "it was revoked");
+}
+
+#[test]
+fn terms_that_share_a_set_are_told_apart() {
+    let Some([store]) = servers() else { return };
+    let keys_of = &store.shared.keys;
+    let shard = keys::shard_of_key(&key("0"));
+    let term = |word: &str| Term::words(Field::Title, word).next().unwrap();
+    let set = |word: &str| keys_of.term(shard, &term(word)).0;
+    let other = (1..).map(|word| format!("word{word}"));
+    let other = other.into_iter().find(|word| set(word) == set("word0"));
+    let words = ["word0".to_owned(), other.unwrap()];
+    // Of one shard, each with one of the words.
+    let ids = (0..).map(|id: u32| id.to_string());
+    let ids = ids.filter(|id| keys::shard_of_key(&key(id)) == shard);
+    let books = ids.take(8).zip(words.iter().cycle()).map(|(id, word)| {
+        let mut book = book(&id, 0..10);
+        book.record.description.title = Some(word.clone());
+        book
+    });
+    store.put(&Actor::Local, books.collect()).unwrap();
+    for word in &words {
+        let terms = BTreeSet::from([term(word)]);
+        let (mut found, mut from) = (Vec::new(), None);
+        loop {
+            let search = Search {
+                terms: &terms,
+                libraries: None,
+                from: from.as_ref(),
+                limit: 1,
+            };
+            let page = store.snapshot().search(&search).unwrap();
+            // A page is full, because what is of other terms is not looked at.
+            assert_eq!(page.books.len(), 1, "{word}");
+            found.extend(page.books);
+            from = page.next;
+            if from.is_none() {
+                break;
+            }
+        }
+        let records = store.snapshot().fetch(&found).unwrap();
+        let shown = records
+            .into_iter()
+            .filter_map(|record| record?.description.title);
+        assert_eq!(shown.collect::<Vec<_>>(), vec![word.clone(); 4]);
+    }
 }
 
 #[test]
