@@ -917,8 +917,8 @@ fn terms_that_share_a_set_are_told_apart() {
     let shard = keys::shard_of_key(&key("0"));
     let term = |word: &str| Term::words(Field::Title, word).next().unwrap();
     let set = |word: &str| keys_of.term(shard, &term(word)).0;
-    let other = (1..).map(|word| format!("word{word}"));
-    let other = other.into_iter().find(|word| set(word) == set("word0"));
+    let mut others = (1..).map(|word| format!("word{word}"));
+    let other = others.find(|word| set(word) == set("word0"));
     let words = ["word0".to_owned(), other.unwrap()];
     // Of one shard, each with one of the words.
     let ids = (0..).map(|id: u32| id.to_string());
