@@ -15,6 +15,7 @@ use super::changed::GemSet;
 use super::lists::PostingLists;
 use super::long_list::decode_parts;
 use super::owners::{LibraryNo, Owners};
+use super::parallel;
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::search;
 use super::tally::{tallies, tally};
@@ -590,7 +591,7 @@ impl Snapshot for RocksSnapshot<'_> {
     }
 
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
-        self.records(books)
+        parallel::read(books, |books| self.records(books))
     }
 
     fn parts(
