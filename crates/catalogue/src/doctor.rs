@@ -195,12 +195,14 @@ fn of_tenants(
 }
 
 fn of_writes(language: Language, error: &CatalogueError) -> Finding {
-    let fix = if error.code() == ErrorCode::DiskFull {
+    let code = error.code();
+    let fix = if code == ErrorCode::DiskFull {
         language.d_free_space_fix()
     } else {
         language.d_not_writable_fix()
     };
-    let what = language.d_not_writable(&error.to_string());
+    let error = language.failure(Some(code.as_str()), &error.to_string());
+    let what = language.d_not_writable(&error);
     Finding::new(NotWritable, what, language.d_not_writable_why(), fix)
 }
 
