@@ -176,6 +176,8 @@ contains_book = most of this book is in the text
 overlap = text and book share passages
 quotations = text and book share only quotations or other short passages
 same_work = text and book are the same work in other words, such as two translations
+# $relation (String)
+with_changes = { $relation }, with changes
 text = text
 book = book
 # $number (Number)

@@ -285,7 +285,7 @@ fn one_work(language: Language, checked: &CheckedReport<'_>, work: &Work<'_>) ->
             div {
                 (edition(language, checked, work.best))
                 p {
-                    (relation(language, work.best.relation))
+                    (relation(language, work.best))
                     @if let Some(exact) = &work.best.exact { "; " (identity(language, exact)) }
                 }
                 @if !work.others.is_empty() {

@@ -139,7 +139,7 @@ impl<W: Write> TerminalPage<'_, W> {
         if let Some(edition) = edition(language, report, at) {
             self.say(INDENT, &plain, &edition)?;
         }
-        self.say(INDENT, &plain, &relation(language, found.relation))?;
+        self.say(INDENT, &plain, &relation(language, found))?;
         self.say(INDENT, &plain, &shares(language, found))?;
         if let Some(exact) = &found.exact {
             self.say(INDENT, &plain, &identity(language, exact))?;

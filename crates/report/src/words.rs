@@ -5,7 +5,7 @@ use lapidary_gems::{Place, RecipeName, Rule};
 use super::outcome::Outcome;
 use super::page::clean;
 use lapidary_catalogue::api::{CheckState, LaterMatch, Match, Report, Ruling};
-use lapidary_checking::{Extent, Identity, InformationalReason, Reason, Relation};
+use lapidary_checking::{Extent, Identity, InformationalReason, Range, Reason, Relation, Span};
 use lapidary_extract::position::{Position, PositionRange};
 use lapidary_language::Language;
 use lapidary_store::Rights;
@@ -232,16 +232,30 @@ pub(super) fn rights(language: Language, rights: Rights) -> String {
     }
 }
 
-pub(super) fn relation(language: Language, relation: Option<Relation>) -> String {
-    match relation {
+/// How text and book relate. If one lies in the other and less than half is the same there, that it was changed.
+pub(super) fn relation(language: Language, found: &Match) -> String {
+    let words = match found.relation {
         Some(Relation::SameText) => language.same_text(),
         Some(Relation::PartOfBook) => language.part_of_book(),
         Some(Relation::ContainsBook) => language.contains_book(),
-        Some(Relation::Overlap) => language.overlap(),
-        Some(Relation::Quotations) => language.quotations(),
-        Some(Relation::SameWork) => language.same_work(),
-        None => language.same_signature(),
+        Some(Relation::Overlap) => return language.overlap(),
+        Some(Relation::Quotations) => return language.quotations(),
+        Some(Relation::SameWork) => return language.same_work(),
+        None => return language.same_signature(),
+    };
+    if are_changed(&found.spans) {
+        language.with_changes(&words)
+    } else {
+        words
     }
+}
+
+/// Whether less than half of the gems of passages are common.
+fn are_changed(spans: &[Span]) -> bool {
+    let common: u32 = spans.iter().map(|span| span.common).sum();
+    let gems = |Range { start, end }: Range| end - start;
+    let all: u32 = spans.iter().map(|span| gems(span.query.gems)).sum();
+    2 * common < all
 }
 
 /// How long a passage is, and how much of it reads the same, in short: `5,400 characters, 98.7 % the same`.

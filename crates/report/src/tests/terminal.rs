@@ -7,6 +7,7 @@ use crate::terminal::map;
 use crate::words::accident;
 use crate::{PageTexts, print_report};
 use lapidary_catalogue::api::{Disguise, HiddenText};
+use lapidary_checking::Relation;
 use lapidary_extract::{HiddenCount, Hiding};
 use lapidary_language::Language::English;
 use lapidary_store::Rights;
@@ -87,6 +88,28 @@ fn one_measure_of_certainty() {
                     "{figure}: {shown}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn a_copy_with_changes_everywhere_is_told_as_one() {
+    for (common, relation, is_told) in [
+        (15, Relation::PartOfBook, false),
+        (7, Relation::PartOfBook, true),
+        (7, Relation::ContainsBook, true),
+        (7, Relation::SameText, true),
+        (7, Relation::Overlap, false),
+    ] {
+        let mut found = found(Some("A Book"), Rights::Protected);
+        found.relation = Some(relation);
+        found.spans[0].common = common;
+        let report = report(vec![found]);
+        let text = printed(120, "novel.txt", &report, Some(50_000));
+        let texts = PageTexts::default();
+        let page = page(English, "novel.txt", &report, Some(50_000), &texts);
+        for shown in [text, page] {
+            assert_eq!(shown.contains(", with changes"), is_told, "{shown}");
         }
     }
 }
