@@ -494,6 +494,49 @@ fn changed_copies_are_covered_as_far_as_they_are_the_same() {
     }
 }
 
+/// A page has few gems, from which less can be told. Never much more than is the same, and on average not much less.
+#[test]
+fn changed_pages_are_covered_as_far_as_few_gems_tell() {
+    const PAGES: usize = 60;
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("en/eltec-eng19090-wells.txt");
+    let book = fs::read_to_string(path).expect("a book");
+    let folder = Folder::new();
+    let catalogue = of_one(&folder, &Recipe::hardened_compact(), &book);
+    let letters: Vec<char> = book.chars().collect();
+    let pages = letters.chunks(letters.len() / PAGES).take(PAGES);
+    let pages: Vec<String> = pages.map(|page| page[..2_000].iter().collect()).collect();
+    for (name, strength, least) in [
+        ("words", 0.05, 0.8),
+        ("words", 0.1, 0.7),
+        ("reworded", 0.2, 0.4),
+        ("letters", 0.05, 0.7),
+        ("ocr", 0.05, 0.7),
+    ] {
+        let attack = Attack::named(name).expect("an attack");
+        let stated: Vec<f64> = pages
+            .iter()
+            .map(|page| {
+                let copy = attack.copy(page, strength, 1).expect("it applies");
+                let report = catalogue
+                    .checks()
+                    .report(&Query::text(copy), &CheckOptions::default())
+                    .expect("a report");
+                report.covered.expect("it is known")
+            })
+            .collect();
+        let mean = stated.iter().sum::<f64>() / PAGES as f64;
+        println!(
+            "pages, {name} {:.0} %: {:.0} %",
+            100.0 * strength,
+            100.0 * mean
+        );
+        let most = stated.into_iter().fold(0.0, f64::max);
+        assert!(most < 1.0 - strength + 0.1, "{name} {strength}: {most}");
+        assert!(mean > least, "{name} {strength}: {mean}");
+    }
+}
+
 /// A paragraph of a protected book is protected, and a page that quotes one is not.
 #[test]
 fn a_paragraph_is_found_and_a_quotation_informs() {

@@ -44,6 +44,8 @@ const SIMILAR: f64 = 0.6;
 /// In a copy with other words for some, at least this share of the common gems keep their distance, and so many do so over missing
 /// gems. Of pieces of translations less than half did.
 const REPLACED: (f64, usize) = (0.65, 3);
+/// In a page, which has few gems, so many over missing gems are enough to tell how much is left. They decide nothing.
+const REPLACED_IN_PAGE: usize = 2;
 /// If so many gems are common, this share is enough. Of whole translations at most 0.35 did, and of copies with 30 % of the
 /// words replaced at least 0.6.
 const REPLACED_OF_MANY: (usize, f64) = (100, 0.55);
@@ -248,11 +250,11 @@ pub fn align(
     weight: impl Fn(Gem) -> Option<f64>,
 ) -> Alignment {
     let runs = runs_of(query, book, recipe, weight);
-    let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
-    common.sort_unstable_by_key(|gem| gem.query);
+    let common = in_query_order(&runs);
     let apart = without_overlaps(&common, query, book);
     let at_same_distance = at_same_distance(&apart, query, book);
-    let spacing = spacing(&common, &apart, at_same_distance, [query, book]);
+    let bridges = replaced_between(&common, &apart, at_same_distance, [query, book]);
+    let spacing = spacing(bridges, &apart, query, book);
     let rule = recipe.passages();
     let of_runs = runs
         .iter()
@@ -263,7 +265,7 @@ pub fn align(
         spans: shown(&passages, rule.fewest)
             .map(|common| span(common, query, book))
             .collect(),
-        same: same(&common, query, book, spacing),
+        same: same(&common, [query, book], bridges >= REPLACED_IN_PAGE),
         has_passage: has_passage(&common),
         is_in_order: longest_order(&common) as f64 >= IN_ORDER * common.len() as f64,
         rewording: recipe
@@ -333,6 +335,13 @@ fn runs_of(
         }
     }
     runs
+}
+
+/// The gems of runs, in the order of the query.
+fn in_query_order(runs: &[GemRun]) -> Vec<CommonGem> {
+    let mut common: Vec<CommonGem> = runs.iter().flat_map(|run| &run.common).copied().collect();
+    common.sort_unstable_by_key(|gem| gem.query);
+    common
 }
 
 /// The share of a text's gems that are in its part of the passages.
@@ -504,12 +513,7 @@ fn span(common: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]) -> Span {
 
 /// What of the query is the same. Where a passage ends is not known, only that it ends before the end of the next gem that
 /// would otherwise be common. On average, that is in the middle.
-fn same(
-    common: &[CommonGem],
-    query: &[PlacedGem],
-    book: &[PlacedGem],
-    spacing: Spacing,
-) -> Vec<Extent> {
+fn same(common: &[CommonGem], [query, book]: [&[PlacedGem]; 2], is_replaced: bool) -> Vec<Extent> {
     let mut all: Vec<Extent> = Vec::new();
     for gem in common {
         let Extent { gems, bytes } = stretch(query, gem.query);
@@ -524,7 +528,7 @@ fn same(
             _ => all.push(Extent { gems, bytes }),
         }
     }
-    if spacing == Spacing::Same {
+    if is_replaced {
         all.extend(left_between(common, query, book));
     }
     all
@@ -607,16 +611,14 @@ fn at_same_distance(apart: &[CommonGem], query: &[PlacedGem], book: &[PlacedGem]
     gems.sum::<usize>() as u32
 }
 
-/// How the distances between the common gems compare, of which so many that are `apart` keep theirs.
+/// How the distances between these gems compare, over so many of which words were replaced.
 fn spacing(
-    common: &[CommonGem],
+    bridges: usize,
     apart: &[CommonGem],
-    at_same_distance: u32,
-    [query, book]: [&[PlacedGem]; 2],
+    query: &[PlacedGem],
+    book: &[PlacedGem],
 ) -> Spacing {
-    if are_spread(common, [query.len(), book.len()])
-        && keep_distance(apart, at_same_distance, query, book)
-    {
+    if bridges >= REPLACED.1 {
         Spacing::Same
     } else if drifts(apart, query, book) {
         Spacing::Similar
@@ -625,22 +627,26 @@ fn spacing(
     }
 }
 
-/// Whether as many of these gems keep their distance as in a copy in which words were replaced.
-fn keep_distance(
+/// Between how many common gems words were replaced: how many keep their distance over missing ones. None in texts of which too few
+/// keep it at all, or that have a quotation in common.
+fn replaced_between(
+    common: &[CommonGem],
     apart: &[CommonGem],
     at_same_distance: u32,
-    query: &[PlacedGem],
-    book: &[PlacedGem],
-) -> bool {
+    [query, book]: [&[PlacedGem]; 2],
+) -> usize {
     let (many, share_of_many) = REPLACED_OF_MANY;
-    let (share_of_few, fewest_bridges) = REPLACED;
     let share = if apart.len() >= many {
         share_of_many
     } else {
-        share_of_few
+        REPLACED.0
     };
-    f64::from(at_same_distance) >= share * apart.len() as f64
-        && bridges(apart, query, book) >= fewest_bridges
+    if f64::from(at_same_distance) < share * apart.len() as f64
+        || !are_spread(common, [query.len(), book.len()])
+    {
+        return 0;
+    }
+    bridges(apart, query, book)
 }
 
 /// How many of these gems are as far from the next one as in the book, although gems between them are missing. Between two gems of an
