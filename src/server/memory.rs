@@ -184,7 +184,7 @@ impl Room {
         text: &str,
         catalogue: &Catalogue,
     ) -> Result<(), Problem> {
-        self.grow_to_add(text, catalogue)?;
+        self.grow(catalogue.books().memory_to_check(text.as_bytes())?)?;
         let [wrong, scrambled] = PROBED.map(|most| PROBES * text.len().min(most));
         match misspelling(text) {
             None => Ok(()),

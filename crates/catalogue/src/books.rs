@@ -25,6 +25,8 @@ use lapidary_store::{
 const READ_AT_ONCE: usize = 100;
 /// The length in bytes of texts that are read at a time.
 const TEXTS: u64 = 16 << 20;
+/// The length in bytes of texts of which little memory is taken, whatever of them is held.
+const FEW_PAGES: usize = 16 << 10;
 /// How often to read a book that is being changed.
 const TRIES: u32 = 20;
 
@@ -111,6 +113,15 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         let words =
             self.0.keeps_folds()? || self.0.recipes().all().iter().any(Recipe::is_signature);
         Ok(memory_for(text, words))
+    }
+
+    /// Estimates the most memory that reading a text for a check takes, besides the text itself.
+    pub fn memory_to_check(&self, text: &[u8]) -> Result<usize, CatalogueError> {
+        if text.len() <= FEW_PAGES {
+            // In a cluster, asking what is held takes two of the four reads of such a check.
+            return Ok(memory_for(text, true));
+        }
+        self.memory_to_add(text)
     }
 
     /// Returns a page of the books of some libraries, or of all, that meet some conditions: up to `limit` records, from
