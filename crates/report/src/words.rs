@@ -5,7 +5,7 @@ use lapidary_gems::{Place, RecipeName, Rule};
 use super::outcome::Outcome;
 use super::page::clean;
 use lapidary_catalogue::api::{CheckState, LaterMatch, Match, Report, Ruling};
-use lapidary_checking::{Extent, Identity, InformationalReason, Range, Reason, Relation, Span};
+use lapidary_checking::{Extent, Identity, InformationalReason, Reason, Relation, Span};
 use lapidary_extract::position::{Position, PositionRange};
 use lapidary_language::Language;
 use lapidary_store::Rights;
@@ -252,9 +252,11 @@ pub(super) fn relation(language: Language, found: &Match) -> String {
 
 /// Whether less than half of the gems of passages are common.
 fn are_changed(spans: &[Span]) -> bool {
-    let common: u32 = spans.iter().map(|span| span.common).sum();
-    let gems = |Range { start, end }: Range| end - start;
-    let all: u32 = spans.iter().map(|span| gems(span.query.gems)).sum();
+    let common: u64 = spans.iter().map(|span| u64::from(span.common)).sum();
+    let gems = spans.iter().map(|span| span.query.gems);
+    let all: u64 = gems
+        .map(|of| u64::from(of.end.saturating_sub(of.start)))
+        .sum();
     2 * common < all
 }
 
