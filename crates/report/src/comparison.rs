@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use super::html::{date, whole_page};
 use super::page::clean;
 use super::passages::{Side, legend, side_by_side};
-use super::words::{identity, located, place};
+use super::words::{identity, located, place, with_changes};
 use lapidary_catalogue::Comparison;
 use lapidary_checking::Relation;
 use lapidary_extract::position::PositionRange;
@@ -131,16 +131,17 @@ fn shares(language: Language, comparison: &Comparison) -> String {
     let [of_a, of_b] = [score.share_of_query, score.share_of_book]
         .map(|share| language.percent_of(&language.decimal(100.0 * share, 1)));
     let shares = language.compared_shares(&of_a, &of_b);
-    format!("{shares}; {}", relation(language, comparison.relation))
+    format!("{shares}; {}", relation(language, comparison))
 }
 
-fn relation(language: Language, relation: Relation) -> String {
-    match relation {
+fn relation(language: Language, comparison: &Comparison) -> String {
+    let words = match comparison.relation {
         Relation::SameText => language.compared_same_text(),
         Relation::PartOfBook => language.compared_part_of_book(),
         Relation::ContainsBook => language.compared_contains_book(),
-        Relation::Overlap => language.compared_overlap(),
-        Relation::Quotations => language.compared_quotations(),
-        Relation::SameWork => language.compared_same_work(),
-    }
+        Relation::Overlap => return language.compared_overlap(),
+        Relation::Quotations => return language.compared_quotations(),
+        Relation::SameWork => return language.compared_same_work(),
+    };
+    with_changes(language, words, &comparison.spans)
 }

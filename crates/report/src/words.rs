@@ -232,7 +232,7 @@ pub(super) fn rights(language: Language, rights: Rights) -> String {
     }
 }
 
-/// How text and book relate. If one lies in the other and less than half is the same there, that it was changed.
+/// How text and book relate.
 pub(super) fn relation(language: Language, found: &Match) -> String {
     let words = match found.relation {
         Some(Relation::SameText) => language.same_text(),
@@ -243,21 +243,21 @@ pub(super) fn relation(language: Language, found: &Match) -> String {
         Some(Relation::SameWork) => return language.same_work(),
         None => return language.same_signature(),
     };
-    if are_changed(&found.spans) {
-        language.with_changes(&words)
-    } else {
-        words
-    }
+    with_changes(language, words, &found.spans)
 }
 
-/// Whether less than half of the gems of passages are common.
-fn are_changed(spans: &[Span]) -> bool {
+/// What is said of a text that lies in another, and that it was changed if less than half of the gems of these passages are common.
+pub(super) fn with_changes(language: Language, words: String, spans: &[Span]) -> String {
     let common: u64 = spans.iter().map(|span| u64::from(span.common)).sum();
     let gems = spans.iter().map(|span| span.query.gems);
     let all: u64 = gems
         .map(|of| u64::from(of.end.saturating_sub(of.start)))
         .sum();
-    2 * common < all
+    if 2 * common < all {
+        language.with_changes(&words)
+    } else {
+        words
+    }
 }
 
 /// How long a passage is, and how much of it reads the same, in short: `5,400 characters, 98.7 % the same`.

@@ -1,13 +1,14 @@
 //! Reports on the terminal, and what both kinds of report say.
 
-use lapidary_gems::Trick;
+use lapidary_gems::{Rule, Trick};
 
 use super::{disguised, example, extent, found, page, printed, report};
 use crate::terminal::map;
 use crate::words::accident;
-use crate::{PageTexts, print_report};
-use lapidary_catalogue::api::{Disguise, HiddenText};
-use lapidary_checking::Relation;
+use crate::{PageTexts, print_comparison, print_report};
+use lapidary_catalogue::Comparison;
+use lapidary_catalogue::api::{Disguise, HiddenText, Match};
+use lapidary_checking::{Identity, Relation};
 use lapidary_extract::{HiddenCount, Hiding};
 use lapidary_language::Language::English;
 use lapidary_store::Rights;
@@ -92,6 +93,25 @@ fn one_measure_of_certainty() {
     }
 }
 
+/// What is printed of a comparison that finds what a match does.
+fn compared(found: &Match, relation: Relation) -> String {
+    let comparison = Comparison {
+        recipe: found.recipes[0].clone(),
+        gems_a: 20,
+        gems_b: 40,
+        score: found.score,
+        matches: true,
+        rule: Rule::default(),
+        relation,
+        spans: found.spans.clone(),
+        exact: Identity::default(),
+        passages: Vec::new(),
+    };
+    let mut out = Vec::new();
+    print_comparison(&mut out, English, ["a.txt", "b.txt"], &comparison).expect("memory");
+    String::from_utf8(out).expect("text")
+}
+
 #[test]
 fn a_copy_with_changes_everywhere_is_told_as_one() {
     for (common, relation, is_told) in [
@@ -104,11 +124,12 @@ fn a_copy_with_changes_everywhere_is_told_as_one() {
         let mut found = found(Some("A Book"), Rights::Protected);
         found.relation = Some(relation);
         found.spans[0].common = common;
+        let compared = compared(&found, relation);
         let report = report(vec![found]);
         let text = printed(120, "novel.txt", &report, Some(50_000));
         let texts = PageTexts::default();
         let page = page(English, "novel.txt", &report, Some(50_000), &texts);
-        for shown in [text, page] {
+        for shown in [text, page, compared] {
             assert_eq!(shown.contains(", with changes"), is_told, "{shown}");
         }
     }
