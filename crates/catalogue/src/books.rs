@@ -349,3 +349,29 @@ pub(super) fn of_little_text(books: Vec<Listed>) -> Vec<Vec<Listed>> {
     }
     groups
 }
+
+#[cfg(test)]
+mod tests {
+    use lapidary_store::Actor;
+
+    use super::{Catalogue, FEW_PAGES};
+
+    #[test]
+    fn for_a_check_no_less_memory_is_reserved_than_it_may_take() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        for keeps_folds in [false, true] {
+            let editor = catalogue.by(Actor::Local);
+            editor.keep_folds(keeps_folds).expect("a setting");
+            for length in [0, 1, FEW_PAGES, FEW_PAGES + 1] {
+                let text = vec![b'-'; length];
+                let books = catalogue.books();
+                let to_check = books.memory_to_check(&text).expect("an estimate");
+                let to_add = books.memory_to_add(&text).expect("an estimate");
+                assert!(to_check >= to_add, "{length}: {to_check} of {to_add}");
+                let is_exact = keeps_folds || length > FEW_PAGES;
+                assert!(!is_exact || to_check == to_add, "{length}: {to_check}");
+            }
+        }
+    }
+}

@@ -749,6 +749,19 @@ mod tests {
     }
 
     #[test]
+    fn why_nothing_can_be_written_is_told_in_the_language_of_the_reader() {
+        let error = CatalogueError::from(StoreError::DiskFull("/srv".to_owned()));
+        let told = |language| of_writes(language, &error).detail;
+        let (english, russian) = (told(English), told(Language::Russian));
+        let problem = Language::Russian.problem("disk_full");
+        assert!(english.ends_with(&format!(": {error}")), "{english}");
+        assert!(
+            russian.ends_with(&format!("{problem} ({error})")),
+            "{russian}"
+        );
+    }
+
+    #[test]
     fn the_last_job_of_a_kind_counts() {
         let verified = |id, faults: &[&str]| {
             let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
