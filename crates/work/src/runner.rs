@@ -48,6 +48,11 @@ impl Registry {
         self.works.values().filter(move |work| work.kind == kind)
     }
 
+    /// What is being done, by hand or not.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.works.keys().cloned()
+    }
+
     /// How much work of a kind has ended.
     pub(crate) fn ended(&self, kind: &str) -> u64 {
         self.ended.get(kind).copied().unwrap_or_default()
