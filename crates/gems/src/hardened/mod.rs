@@ -260,18 +260,24 @@ impl Hardened {
                 }
             });
         });
-        let kept: HashSet<u64> = kept
+        let kept: HashSet<Gem> = kept
             .finish(grams.count())
             .into_iter()
-            .map(|gram| gram.rank)
+            .map(|gram| self.gem_of(gram))
             .collect();
-        let probes = probes.finish(grams.count()).into_iter();
-        probes
-            .map(|gram| Probe {
-                placed: self.gem(gram, undone),
-                kept: times == 1 || kept.contains(&gram.rank),
+        let mut probes: Vec<Probe> = probes
+            .finish(grams.count())
+            .into_iter()
+            .map(|gram| self.gem(gram, undone))
+            .map(|placed| Probe {
+                placed,
+                kept: times == 1 || kept.contains(&placed.gem),
             })
-            .collect()
+            .collect();
+        // Different grams may have the same gem.
+        let mut seen = HashSet::with_capacity(probes.len());
+        probes.retain(|probe| seen.insert(probe.placed.gem));
+        probes
     }
 
     fn probes_per_gem(&self, text: &str) -> usize {

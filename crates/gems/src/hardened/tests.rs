@@ -297,6 +297,25 @@ fn numbered() -> String {
     (0..5_000).map(|_| word() + " ").collect()
 }
 
+/// Different grams may have the same gem, of 32 bits; a query counts it once.
+#[test]
+fn no_gem_is_asked_for_twice() {
+    let mut state = 1_u64;
+    let mut word = || {
+        state = mix(state);
+        (0..8)
+            .map(|i| char::from(b"blkmnrst"[(state >> (8 * i)) as usize % 8]))
+            .chain([' '])
+            .collect::<String>()
+    };
+    let text: String = (0..400_000).map(|_| word()).collect();
+    let hardened = Hardened::new(Density::Compact, None);
+    let gems = hardened.gems(&text);
+    let distinct: HashSet<Gem> = gems.iter().map(|placed| placed.gem).collect();
+    assert!(distinct.len() < gems.len(), "{} gems", gems.len());
+    assert_eq!(hardened.probes_of(&undone(&text)).len(), distinct.len());
+}
+
 // ------------------------------------------------------------------------------------- naive implementation ----
 
 /// The sounds of a text by their definition, with the ends of their letters: word by word, each in the script of most of
