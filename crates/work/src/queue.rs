@@ -103,10 +103,10 @@ impl<K: WorkKind> WorkQueue<K> {
         {
             return Ok(());
         }
-        // What ends while it is seen what is due may still be seen to be.
+        // Known before what is due, which may still list what ends meanwhile. What begins meanwhile is not begun again.
         let running: BTreeSet<String> = self.runner.registry.lock().names().collect();
         let mut due = self.kind.due()?;
-        due.retain(|due| !running.contains(&due.name) && !self.runner.has(&due.name));
+        due.retain(|due| !running.contains(&due.name));
         loop {
             let owners = self.owners();
             let waiting = due.iter().map(|due| (due.since, due.slot.owner.as_str()));

@@ -111,8 +111,7 @@ impl Runner {
     }
 
     /// Whether this work is being done here.
-    #[must_use]
-    pub fn has(&self, name: &str) -> bool {
+    fn has(&self, name: &str) -> bool {
         self.registry.lock().works.contains_key(name)
     }
 
