@@ -131,6 +131,15 @@ impl Stored<'_> {
             self.snapshot.sizes(self.recipe)
         }
     }
+
+    /// How many of the books decide.
+    fn deciding(&self, deciding: &Deciding<'_>) -> Result<u64, StoreError> {
+        if self.is_new {
+            return Ok(0);
+        }
+        let of_recipe = std::slice::from_ref(self.recipe);
+        Ok(deciding.coverage(of_recipe)?.books)
+    }
 }
 
 impl Reader for Stored<'_> {
@@ -305,7 +314,7 @@ impl Checking<'_> {
         library: Option<&Library>,
         answer: impl FnOnce(&Answering<'_>) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
-        let (of_all, aside) = (self.prepared(&self.asked)?, self.prepared(&self.aside)?);
+        let (of_all, aside) = (self.prepared(&self.asked), self.prepared(&self.aside));
         let is_allowed = |book: &Outline| self.allowances.book(book);
         let informs = |book: &Outline| self.deciding.informs(book);
         let is_no_ban = |number, outline: &Outline| {
@@ -335,15 +344,11 @@ impl Checking<'_> {
     }
 
     /// The query in these recipes, without the gems in allow-lists.
-    fn prepared<'q>(
-        &'q self,
-        asked: &'q [InRecipe<'q>],
-    ) -> Result<Vec<PreparedQuery<'q>>, StoreError> {
-        let mut prepared = Vec::with_capacity(asked.len());
-        for asked in asked {
+    fn prepared<'q>(&'q self, asked: &'q [InRecipe<'q>]) -> Vec<PreparedQuery<'q>> {
+        let prepare = |asked: &'q InRecipe<'q>| {
             let mut probes = asked.gems.to_vec();
             probes.retain(|probe| !self.is_allowed(asked, probe));
-            prepared.push(PreparedQuery {
+            PreparedQuery {
                 asked,
                 stored: Stored {
                     snapshot: self.snapshot,
@@ -352,19 +357,9 @@ impl Checking<'_> {
                 },
                 probes,
                 positions: self.positions(asked),
-                deciding: self.deciding_in(asked.recipe.name())?,
-            });
-        }
-        Ok(prepared)
-    }
-
-    /// How many books with gems of a recipe decide.
-    fn deciding_in(&self, recipe: &RecipeName) -> Result<u64, StoreError> {
-        if self.is_new() {
-            return Ok(0);
-        }
-        let of_recipe = std::slice::from_ref(recipe);
-        Ok(self.deciding.coverage(of_recipe)?.books)
+            }
+        };
+        asked.iter().map(prepare).collect()
     }
 
     fn question<'q>(
@@ -388,7 +383,6 @@ impl Checking<'_> {
             is_allowed,
             informs,
             informing: self.deciding.informing(),
-            deciding: query.deciding,
         }
     }
 
@@ -492,8 +486,6 @@ struct PreparedQuery<'a> {
     probes: Vec<Probe>,
     /// Where each gem is in the list that was asked about, if there is no text.
     positions: Option<HashMap<Gem, u32>>,
-    /// How many books with gems of the recipe decide.
-    deciding: u64,
 }
 
 /// What the index says to a query in one recipe.
@@ -516,7 +508,8 @@ impl<'a> Answered<'a> {
         deciding: &Deciding<'_>,
     ) -> Result<Self, StoreError> {
         let PreparedQuery { asked, stored, .. } = query;
-        let looked_up = LookedUp::by_library(stored, question, tally)?;
+        let books = stored.deciding(deciding)?;
+        let looked_up = LookedUp::by_library(stored, question, tally, books)?;
         let sizes = stored.sizes()?;
         let has_books = sizes.classes.iter().any(|class| class.books > 0);
         Ok(Self {

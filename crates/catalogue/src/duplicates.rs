@@ -352,8 +352,6 @@ impl DuplicateSearch<'_> {
             is_allowed: &|_| false,
             informs: &|_| None,
             informing: Limits::NONE.informing,
-            // What may be an accident is a quotation, and pairs nothing.
-            deciding: 0,
         };
         self.leave_out(number, &mut tally);
         let has_many_more = tally.libraries.iter().any(|library| library.left_out > 0);
@@ -509,7 +507,8 @@ fn pairs_of(
     question: &Question<'_>,
     tally: &Tally,
 ) -> Result<Vec<Pair<BookNo>>, StoreError> {
-    let looked_up = LookedUp::by_library(reader, question, tally)?;
+    // What may be an accident is a quotation, and pairs nothing.
+    let looked_up = LookedUp::by_library(reader, question, tally, 0)?;
     let mut pairs = Vec::new();
     for found in judge(reader, question, &looked_up, usize::MAX)?.matches {
         let pair = pair_of(number, &found, &looked_up[found.library])?;

@@ -52,11 +52,12 @@ struct ComparedBook {
 }
 
 impl<'a> LookedUp<'a> {
-    /// What looking up a query found in one library.
+    /// What looking up a query found in one library. `deciding`: see [`by_library`](Self::by_library).
     pub(super) fn new(
         reader: &'a dyn Reader,
         question: &Question<'a>,
         tally: &'a LibraryTally,
+        deciding: u64,
         room: Rc<Cell<usize>>,
     ) -> Result<Self, StoreError> {
         let recipe = question.recipe;
@@ -73,7 +74,7 @@ impl<'a> LookedUp<'a> {
             in_query: HashSet::new(),
             books,
             positions: question.positions,
-            deciding: question.deciding,
+            deciding,
             compared: RefCell::default(),
             room,
         };
@@ -97,16 +98,19 @@ impl<'a> LookedUp<'a> {
         common.map(|(placed, _)| placed.gem).collect()
     }
 
-    /// What looking up a query found, by library.
+    /// What looking up a query found, by library. `deciding`: how many books with gems of the recipe decide. A match of few
+    /// gems is none if so many are expected to have as much by accident. The others do not count, so that nobody hides
+    /// matches of another by adding books.
     pub fn by_library(
         reader: &'a dyn Reader,
         question: &Question<'a>,
         tally: &'a Tally,
+        deciding: u64,
     ) -> Result<Vec<Self>, StoreError> {
         let room = Rc::new(Cell::new(REMEMBERED));
         let libraries = tally.libraries.iter();
         libraries
-            .map(|of| Self::new(reader, question, of, Rc::clone(&room)))
+            .map(|of| Self::new(reader, question, of, deciding, Rc::clone(&room)))
             .collect()
     }
 

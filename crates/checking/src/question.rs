@@ -55,7 +55,4 @@ pub struct Question<'a> {
     pub informs: &'a dyn Fn(&Outline) -> Option<InformationalReason>,
     /// The libraries of which all books are only information.
     pub informing: &'a BTreeSet<Library>,
-    /// How many books with gems of the recipe decide. A match of few gems is none if so many are expected to have as much by
-    /// accident. The others do not count, so that nobody hides matches of another by adding books.
-    pub deciding: u64,
 }

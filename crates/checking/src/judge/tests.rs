@@ -299,10 +299,9 @@ proptest! {
             is_allowed: &|book| allowed.contains(&BookKey { library: book.library.clone(), id: book.id.clone() }),
             informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(InformationalReason::UntrustedLibrary),
             informing: Limits::NONE.informing,
-            deciding: 0,
         };
         let candidates = candidates(&reader, &question).unwrap();
-        let look_up = |of_library| LookedUp::new(&reader, &question, of_library, Rc::default()).unwrap();
+        let look_up = |of_library| LookedUp::new(&reader, &question, of_library, 0, Rc::default()).unwrap();
         let looked_up: Vec<LookedUp<'_>> = candidates.libraries.iter().map(look_up).collect();
         let Judgements { matches, disabled, left_out } = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap();
         prop_assert_eq!(left_out, 0);
@@ -401,11 +400,10 @@ proptest! {
             is_allowed: &|_| false,
             informs: &|_| None,
             informing: Limits::NONE.informing,
-            deciding: 0,
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> =
-            tally.libraries.iter().map(|of_library| LookedUp::new(&reader, &question, of_library, Rc::default()).unwrap()).collect();
+            tally.libraries.iter().map(|of_library| LookedUp::new(&reader, &question, of_library, 0, Rc::default()).unwrap()).collect();
         let matches = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap().matches;
         // No gems overlap.
         let (relation, spans, apart) = (Relation::Overlap, Vec::new(), score.common);
@@ -515,13 +513,12 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
         is_allowed: &|_| false,
         informs: &|_| None,
         informing: Limits::NONE.informing,
-        deciding: 0,
     };
     let tally = candidates(&reader, &question).unwrap();
     let looked_up: Vec<_> = tally
         .libraries
         .iter()
-        .map(|of| LookedUp::new(&reader, &question, of, Rc::default()).unwrap())
+        .map(|of| LookedUp::new(&reader, &question, of, 0, Rc::default()).unwrap())
         .collect();
     let judged = judge(&reader, &question, &looked_up, 50).unwrap();
     assert!(
@@ -588,13 +585,12 @@ fn a_flood_that_only_informs_changes_nothing() {
             is_allowed: &|_| false,
             informs: &|book| is_flood(book.id.as_str()).then_some(InformationalReason::Quarantined),
             informing: Limits::NONE.informing,
-            deciding: 0,
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> = tally
             .libraries
             .iter()
-            .map(|of| LookedUp::new(&reader, &question, of, Rc::default()).unwrap())
+            .map(|of| LookedUp::new(&reader, &question, of, 0, Rc::default()).unwrap())
             .collect();
         let Judgements {
             matches, left_out, ..
