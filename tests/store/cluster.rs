@@ -165,6 +165,13 @@ fn a_book_that_changes_is_read_in_one_state_or_not_at_all() {
             .len(),
         6
     );
+    // What was read stays as it was read first.
+    let snapshot = store.snapshot();
+    let before = snapshot.gems(&documented, number).unwrap();
+    store
+        .put(&Actor::Local, vec![simple("lib", "1", 20..29)])
+        .unwrap();
+    assert_eq!(snapshot.gems(&documented, number).unwrap(), before);
 }
 
 #[test]

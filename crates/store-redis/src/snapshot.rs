@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use parking_lot::{Mutex, MutexGuard};
+use redis::Value;
 use serde::de::DeserializeOwned;
 
 use super::Shared;
@@ -32,6 +33,8 @@ use lapidary_store::{
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
 /// beginning of its next page.
 const MOST_SEEN: usize = 50_000;
+/// The number of bytes of fields, such as lists of gems, that a snapshot remembers.
+const MOST_REMEMBERED: usize = 1 << 20;
 /// Number of states read at a time.
 const AT_ONCE: usize = 1000;
 /// Number of shards that a list of all books is read from at a time.
@@ -50,6 +53,10 @@ pub(super) struct ClusterSnapshot<'a> {
 #[derive(Default)]
 struct SeenStates {
     states: HashMap<BookNo, Option<Arc<SeenState>>>,
+    /// What else was read of books, by field. A check reads the lists of gems of its candidates twice: to count, and to judge.
+    fields: HashMap<BookNo, HashMap<Vec<u8>, Option<Vec<u8>>>>,
+    /// The bytes of these fields.
+    remembered: usize,
     /// Books that were looked for, and were not there.
     absent: BTreeSet<BookKey>,
 }
@@ -62,6 +69,27 @@ pub(super) struct SeenState {
 
 /// A book, and the fields that were read with it.
 type Read = (Arc<SeenState>, Vec<Option<Vec<u8>>>);
+
+impl SeenStates {
+    /// These fields of a book, if it and all of them are remembered.
+    fn of(&self, book: BookNo, fields: &[Vec<u8>]) -> Option<Vec<Option<Vec<u8>>>> {
+        self.states.get(&book)?;
+        let known = self.fields.get(&book);
+        let values = fields.iter().map(|field| known?.get(field).cloned());
+        values.collect()
+    }
+
+    /// Remembers fields of a book, as long as there is room.
+    fn remember(&mut self, book: BookNo, fields: &[Vec<u8>], values: &[Option<Vec<u8>>]) {
+        let bytes: usize = values.iter().flatten().map(Vec::len).sum();
+        if fields.is_empty() || self.remembered + bytes > MOST_REMEMBERED {
+            return;
+        }
+        self.remembered += bytes;
+        let named = fields.iter().cloned().zip(values.iter().cloned());
+        self.fields.entry(book).or_default().extend(named);
+    }
+}
 
 impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
@@ -121,25 +149,18 @@ impl<'a> ClusterSnapshot<'a> {
         all: &mut Vec<Option<Read>>,
     ) -> Result<(), StoreError> {
         // What is remembered completely need not be read.
+        let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = {
+            let seen = self.seen();
+            let known = books.iter().map(|book| (*book, seen.of(*book, more)));
+            known
+                .filter_map(|(book, fields)| Some((book, fields?)))
+                .collect()
+        };
         let needed = books.iter().copied();
-        let needed: Vec<BookNo> = needed
-            .filter(|book| !more.is_empty() || !self.is_seen(*book))
-            .collect();
+        let needed: Vec<BookNo> = needed.filter(|book| !read.contains_key(book)).collect();
         let commands = self.reads_of_states(&needed, more);
-        let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed.iter().zip(self.shared.client.read(&commands)?) {
-            let mut values: Vec<Option<Vec<u8>>> = self.shared.answer(value)?;
-            let generation = values
-                .first()
-                .and_then(Option::as_ref)
-                .and_then(|text| str::from_utf8(text).ok()?.parse().ok());
-            let record = if values.len() > 1 + more.len() {
-                values.pop().flatten()
-            } else {
-                None
-            };
-            self.remember(*book, generation, record)?;
-            read.insert(*book, values.into_iter().skip(1).collect());
+            read.insert(*book, self.take_in(*book, more, value)?);
         }
         let seen = self.seen();
         all.extend(books.iter().map(|book| {
@@ -147,6 +168,29 @@ impl<'a> ClusterSnapshot<'a> {
             Some((state, read.get(book).cloned().unwrap_or_default()))
         }));
         Ok(())
+    }
+
+    /// Remembers what was read of a book. Returns the fields.
+    fn take_in(
+        &self,
+        book: BookNo,
+        fields: &[Vec<u8>],
+        read: Value,
+    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        let mut values: Vec<Option<Vec<u8>>> = self.shared.answer(read)?;
+        let generation = values
+            .first()
+            .and_then(Option::as_ref)
+            .and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+        let record = if values.len() > 1 + fields.len() {
+            values.pop().flatten()
+        } else {
+            None
+        };
+        self.remember(book, generation, record)?;
+        let values: Vec<Option<Vec<u8>>> = values.into_iter().skip(1).collect();
+        self.seen().remember(book, fields, &values);
+        Ok(values)
     }
 
     /// Commands that read the generation of each book, these fields, and the record unless it is remembered.

@@ -1441,7 +1441,7 @@ fn a_check_does_not_believe_recipes_that_were_changed() {
 }
 
 #[test]
-fn a_check_that_finds_nothing_asks_each_primary_once() {
+fn a_check_asks_each_primary_and_each_book_once() {
     let Some([store]) = servers() else { return };
     store.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
     // Without anyone who looks around meanwhile.
@@ -1464,9 +1464,13 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
     for (gems, round_trips) in [(100..200, 3), (0..10, 4)] {
         let (before, snapshot) = (asked(), unconfirmed(&store));
         let gems: Vec<Gem> = gems.map(gem).collect();
-        snapshot
-            .tally(&name(), &gems, Limits { fewest: 5, ..ALL })
-            .unwrap();
+        let limits = Limits { fewest: 5, ..ALL };
+        let found = snapshot.tally(&name(), &gems, limits).unwrap();
+        for (book, _) in found.libraries.iter().flat_map(|of| &of.books) {
+            assert!(snapshot.outline(&[*book]).unwrap()[0].is_some());
+            let reader: &dyn Snapshot = &snapshot;
+            assert_eq!(reader.gems(&name(), *book).unwrap().unwrap().len(), 10);
+        }
         snapshot.sizes(&name()).unwrap();
         snapshot.coverage(&name()).unwrap();
         snapshot.known().map(drop).unwrap();
