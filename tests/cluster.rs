@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{fs, mem, thread};
 
 use crate::common::cluster::Nodes;
-use crate::common::{Folder, Run, Server, command, prose, run};
+use crate::common::{Folder, Run, Server, command, prose, run, until};
 use lapidary_catalogue::Catalogue;
 use lapidary_store::Actor;
 use lapidary_store_redis::ClusterAddress;
@@ -941,4 +941,54 @@ fn a_catalogue_that_several_begin_has_one_secret() {
         );
         assert!(recipes.iter().all(|recipe| recipe.ready), "{recipes:?}");
     }
+}
+
+/// A check of gems asks the nodes of their buckets, and then that of the book: nothing before, and nothing twice.
+#[test]
+fn a_check_of_gems_asks_no_node_twice() {
+    let Some(nodes) = Nodes::start(2, 0) else {
+        return;
+    };
+    let store = format!("redis://{}", nodes.addresses);
+    let gems: Vec<u64> = (1..=50).map(|number| number * 1_000_003).collect();
+    let book = json!({ "id": "1", "rights": "protected", "recipe": "released", "gems": gems });
+    let folder = Folder::new();
+    let feed = folder.file("books.ndjson", book.to_string());
+    let ingest = format!("ingest --store {store} --library lib --feed {{}}");
+    run(&ingest, &[&feed]).expect(0);
+    let server = Server::start_on(&store);
+    let round_trips = || -> f64 {
+        let mut answer = ureq::get(format!("{}/metrics", server.url)).call().unwrap();
+        let all = answer.body_mut().read_to_string().unwrap();
+        let name = "lapidary_cluster_round_trips_total ";
+        let line = all.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().parse().unwrap()
+    };
+    let check = format!("{}/v1/checks", server.url);
+    let asked = json!({ "gems": gems, "recipe": "released" });
+    // The server counts anew every few seconds. Returns how many checks were made until then, and the count.
+    let counted_anew = |count: f64| {
+        let (mut checks, mut now) = (0, count);
+        until("the round trips are counted", || {
+            for _ in 0..20 {
+                let (status, _, report) = send("POST", &check, &asked);
+                assert_eq!((status, &report["verdict"]), (200, &json!("protected")));
+            }
+            checks += 20;
+            now = round_trips();
+            now > count
+        });
+        (f64::from(checks), now)
+    };
+    let (_, mut count) = counted_anew(round_trips());
+    // It asks for other things meanwhile, so the fewest count.
+    let of_a_check = (0..3).map(|_| {
+        let (checks, now) = counted_anew(count);
+        (now - mem::replace(&mut count, now)) / checks
+    });
+    let fewest = of_a_check.fold(f64::INFINITY, f64::min);
+    assert!(
+        (2.0..4.5).contains(&fewest),
+        "{fewest} nodes were asked for each check"
+    );
 }
