@@ -943,9 +943,9 @@ fn a_catalogue_that_several_begin_has_one_secret() {
     }
 }
 
-/// A check of gems asks the nodes of their buckets, and then that of the book: nothing before, and nothing twice.
+/// A check of gems asks the nodes of their buckets, and then that of the book: nothing before, and nothing again.
 #[test]
-fn a_check_of_gems_asks_no_node_twice() {
+fn a_check_of_gems_takes_two_round_trips() {
     let Some(nodes) = Nodes::start(2, 0) else {
         return;
     };

@@ -1,8 +1,9 @@
 //! Reads of the catalogue.
 //!
 //! There are no snapshots in Redis. What a check needs is weaker ([`Snapshot`]): each book in one state. So a snapshot
-//! remembers the generation of each book that it has read anything of, and its record. If more of the book is read later
-//! and its generation is another one, the answer is [`StoreError::Changed`], and the check is made again.
+//! remembers the generation of each book that it has read anything of, its record, and of the rest what there is room for.
+//! If more of the book is read later and its generation is another one, the answer is [`StoreError::Changed`], and the check
+//! is made again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::iter;
@@ -67,12 +68,15 @@ pub(super) struct SeenState {
     record: Vec<u8>,
 }
 
+/// The values of fields of a book, in the order in which they were asked for.
+type Values = Vec<Option<Vec<u8>>>;
+
 /// A book, and the fields that were read with it.
-type Read = (Arc<SeenState>, Vec<Option<Vec<u8>>>);
+type Read = (Arc<SeenState>, Values);
 
 impl SeenStates {
     /// These fields of a book, if it and all of them are remembered.
-    fn of(&self, book: BookNo, fields: &[Vec<u8>]) -> Option<Vec<Option<Vec<u8>>>> {
+    fn of(&self, book: BookNo, fields: &[Vec<u8>]) -> Option<Values> {
         self.states.get(&book)?;
         let known = self.fields.get(&book);
         let values = fields.iter().map(|field| known?.get(field).cloned());
@@ -149,7 +153,7 @@ impl<'a> ClusterSnapshot<'a> {
         all: &mut Vec<Option<Read>>,
     ) -> Result<(), StoreError> {
         // What is remembered completely need not be read.
-        let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = {
+        let mut read: HashMap<BookNo, Values> = {
             let seen = self.seen();
             let known = books.iter().map(|book| (*book, seen.of(*book, more)));
             known
@@ -171,13 +175,8 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     /// Remembers what was read of a book. Returns the fields.
-    fn take_in(
-        &self,
-        book: BookNo,
-        fields: &[Vec<u8>],
-        read: Value,
-    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        let mut values: Vec<Option<Vec<u8>>> = self.shared.answer(read)?;
+    fn take_in(&self, book: BookNo, fields: &[Vec<u8>], read: Value) -> Result<Values, StoreError> {
+        let mut values: Values = self.shared.answer(read)?;
         let generation = values
             .first()
             .and_then(Option::as_ref)
@@ -188,7 +187,7 @@ impl<'a> ClusterSnapshot<'a> {
             None
         };
         self.remember(book, generation, record)?;
-        let values: Vec<Option<Vec<u8>>> = values.into_iter().skip(1).collect();
+        let values: Values = values.into_iter().skip(1).collect();
         self.seen().remember(book, fields, &values);
         Ok(values)
     }
@@ -325,7 +324,7 @@ impl<'a> ClusterSnapshot<'a> {
     fn parts_in(
         &self,
         book: BookNo,
-        fields: Vec<Option<Vec<u8>>>,
+        fields: Values,
         recipes: &[&KnownRecipe],
         wanted: WantedParts<'_>,
     ) -> Result<BookParts, StoreError> {
@@ -589,5 +588,26 @@ impl Snapshot for ClusterSnapshot<'_> {
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
         let recipe = self.recipes.staying(recipe)?;
         self.shared.meta().sizes(self.totals()?, recipe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_snapshot_remembers_is_bounded() {
+        let (mut seen, fields) = (SeenStates::default(), [gem_field(0)]);
+        let books = || (0..100).map(BookNo);
+        let value = vec![0; MOST_REMEMBERED / 16];
+        for book in books() {
+            assert_eq!(seen.of(book, &fields), None);
+            seen.states.insert(book, None);
+            seen.remember(book, &fields, &[Some(value.clone())]);
+        }
+        let known = books().filter_map(|book| seen.of(book, &fields));
+        assert_eq!(known.collect::<Vec<_>>(), vec![[Some(value)]; 16]);
+        // That a book was looked for is known in any case.
+        assert!(books().all(|book| seen.of(book, &[]) == Some(Vec::new())));
     }
 }
