@@ -13,6 +13,8 @@ mod align;
 mod widened;
 mod words;
 
+use std::cmp::Reverse;
+
 use lapidary_gems::Place;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,7 +29,8 @@ use lapidary_extract::position::PositionRange;
 const BEYOND: usize = 400;
 /// Passages with at most this many words between them are one.
 const JOINED: usize = 40;
-/// A passage of fewer letters is a phrase. Beside passages that have so many times as many letters as all phrases, these say nothing more.
+/// A passage is a phrase if fewer letters are alike that no other passage shows. Beside passages that show so many times as
+/// many letters as all phrases, these say nothing more.
 const PHRASE: u64 = 100;
 const BESIDE: u64 = 4;
 
@@ -101,7 +104,11 @@ impl Identity {
     /// The share of characters that are identical or only respelled, from 0 to 1.
     #[must_use]
     pub fn share_as_read(&self) -> f64 {
-        self.of_all(self.identical + self.respelled)
+        self.of_all(self.alike())
+    }
+
+    fn alike(&self) -> u64 {
+        self.identical + self.respelled
     }
 
     fn of_all(&self, part: u64) -> f64 {
@@ -262,40 +269,27 @@ impl Comparing {
         }
     }
 
-    fn finish(mut self) -> Exact {
-        self.leave_phrases_out();
-        let mut all: Vec<Option<Likeness>> = vec![None; self.words.query.len()];
-        let mut total = Identity {
-            lower_bound: self.found.iter().any(|found| !found.complete),
-            ..Identity::default()
-        };
-        let mut passages = Vec::with_capacity(self.found.len());
-        for found in &self.found {
-            let (passage, words) = found.compared(&self.words);
-            passages.push(passage);
-            for (best, likeness) in all[found.query.clone()].iter_mut().zip(words) {
-                *best = (*best).max(Some(likeness));
+    fn finish(self) -> Exact {
+        let compared = self.found.iter().map(|found| found.compared(&self.words));
+        let mut passages: Vec<Passage> = compared.collect();
+        let words = &self.words.query;
+        leave_phrases_out(&mut passages, words);
+        let mut all: Vec<Option<Likeness>> = vec![None; words.len()];
+        for piece in passages.iter().flat_map(|passage| &passage.pieces) {
+            for best in &mut all[within(words, piece.query)] {
+                *best = (*best).max(Some(piece.likeness));
             }
         }
-        for (word, likeness) in self.words.query.iter().zip(all) {
+        let mut total = Identity {
+            lower_bound: passages.iter().any(|passage| passage.identity.lower_bound),
+            ..Identity::default()
+        };
+        for (word, likeness) in words.iter().zip(all) {
             if let Some(likeness) = likeness {
                 total.add(likeness, word.letters);
             }
         }
         Exact { passages, total }
-    }
-
-    fn leave_phrases_out(&mut self) {
-        let words = &self.words.query;
-        let letters = |found: &WordPassage| -> u64 {
-            let words = words[found.query.clone()].iter();
-            words.map(|word| u64::from(word.letters)).sum()
-        };
-        let of_all = self.found.iter().map(letters);
-        let (phrases, passages): (Vec<u64>, Vec<u64>) = of_all.partition(|of| *of < PHRASE);
-        if BESIDE * phrases.iter().sum::<u64>() <= passages.iter().sum() {
-            self.found.retain(|found| letters(found) >= PHRASE);
-        }
     }
 
     fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<WordRun>, bool) {
@@ -342,13 +336,46 @@ impl Comparing {
     }
 }
 
+/// Leaves out the passages that say nothing beside the others: phrases, and what others show already.
+fn leave_phrases_out(passages: &mut Vec<Passage>, words: &[Word]) {
+    let mut by_likeness: Vec<usize> = (0..passages.len()).collect();
+    by_likeness.sort_by_key(|at| Reverse(passages[*at].identity.alike()));
+    let mut shown = vec![false; words.len()];
+    let mut is_phrase = vec![false; passages.len()];
+    let (mut of_phrases, mut of_passages) = (0, 0);
+    for at in by_likeness {
+        let new = not_shown(&passages[at], words, &shown);
+        let letters: u64 = new.iter().map(|word| u64::from(words[*word].letters)).sum();
+        if letters < PHRASE {
+            is_phrase[at] = true;
+            of_phrases += letters;
+        } else {
+            new.into_iter().for_each(|word| shown[word] = true);
+            of_passages += letters;
+        }
+    }
+    if of_passages > 0 && BESIDE * of_phrases <= of_passages {
+        let mut is_phrase = is_phrase.into_iter();
+        passages.retain(|_| !is_phrase.next().unwrap_or_default());
+    }
+}
+
+/// The words of a passage that are alike and not shown yet.
+fn not_shown(passage: &Passage, words: &[Word], shown: &[bool]) -> Vec<usize> {
+    let pieces = passage.pieces.iter();
+    pieces
+        .filter(|piece| piece.likeness != Likeness::Different)
+        .flat_map(|piece| within(words, piece.query))
+        .filter(|word| !shown[*word])
+        .collect()
+}
+
 fn is_near(end: usize, start: usize) -> bool {
     end <= start && start - end <= JOINED
 }
 
 impl WordPassage {
-    /// The passage, and how alike each word of the query is.
-    fn compared(&self, words: &Words) -> (Passage, Vec<Likeness>) {
+    fn compared(&self, words: &Words) -> Passage {
         let identity = Identity {
             lower_bound: !self.complete,
             ..Identity::default()
@@ -357,7 +384,6 @@ impl WordPassage {
             words,
             done: Vec::new(),
             identity,
-            likeness: Vec::with_capacity(self.query.len()),
         };
         let (mut q, mut b) = (self.query.start, self.book.start);
         for run in &self.runs {
@@ -368,27 +394,14 @@ impl WordPassage {
             (q, b) = (run.query + run.len, run.book + run.len);
         }
         pieces.gap(q..self.query.end, b..self.book.end);
-        let PassagePieces {
-            done: pieces,
-            identity,
-            likeness,
-            ..
-        } = pieces;
-        let (query, book) = (
-            place(&words.query, &self.query),
-            place(&words.book, &self.book),
-        );
-        (
-            Passage {
-                query,
-                book,
-                query_position: None,
-                book_position: None,
-                identity,
-                pieces,
-            },
-            likeness,
-        )
+        Passage {
+            query: place(&words.query, &self.query),
+            book: place(&words.book, &self.book),
+            query_position: None,
+            book_position: None,
+            identity: pieces.identity,
+            pieces: pieces.done,
+        }
     }
 }
 
@@ -397,8 +410,6 @@ struct PassagePieces<'a> {
     words: &'a Words,
     done: Vec<Piece>,
     identity: Identity,
-    /// How alike each word of the query is.
-    likeness: Vec<Likeness>,
 }
 
 impl PassagePieces<'_> {
@@ -411,7 +422,6 @@ impl PassagePieces<'_> {
             Likeness::Respelled
         };
         self.identity.add(likeness, a.letters);
-        self.likeness.push(likeness);
         let piece = Piece {
             likeness,
             query: a.place(),
@@ -441,7 +451,6 @@ impl PassagePieces<'_> {
         };
         for word in &self.words.query[query.clone()] {
             self.identity.add(likeness, word.letters);
-            self.likeness.push(likeness);
         }
         let piece = Piece {
             likeness,

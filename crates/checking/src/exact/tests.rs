@@ -159,7 +159,7 @@ fn passages_do_not_overlap_and_no_word_counts_twice() {
             span((0, 900), (0, 900)),
         ],
     );
-    assert_eq!((twice.passages.len(), twice.total), (2, all));
+    assert_eq!((twice.passages.len(), twice.total), (1, all));
     // The halves in the other order stay two passages.
     let half = text[..text.len() / 2].rfind(' ').unwrap();
     let turned = format!("{} {}", &text[half + 1..], &text[..half]);
@@ -239,6 +239,31 @@ fn phrases_are_left_out_beside_a_passage() {
         assert_eq!(exact(&more, &of_more, &spans_of_more).passages.len(), 3);
         // Alone, it is all there is.
         assert_eq!(exact(&query, &book, &spans[..1]).passages.len(), 1);
+    }
+}
+
+/// Of 600 words, the book has some again elsewhere; of those beside them, none.
+#[test]
+fn what_a_passage_shows_is_not_shown_again() {
+    let [story, other] = [(1, 600), (2, 600)].map(|(seed, n)| words(seed, n));
+    let again = |of: &[String]| {
+        let repeated = [&other[..300], of, &other[300..]].concat().join(" ");
+        let (query, book) = (story.join(" "), format!("{} {repeated}", story.join(" ")));
+        let (first, phrase) = (of[0].as_str(), of.join(" "));
+        assert_eq!(query.matches(first).count(), 1);
+        let at = |text: &str| text.rfind(&phrase).unwrap();
+        // The span has a gem around it, most of which differs.
+        let around = |at: usize| (at - 200, at + phrase.len() + 200);
+        let spans = [
+            span((0, query.len()), (0, query.len())),
+            span(around(at(&query)), around(at(&book))),
+        ];
+        exact(&query, &book, &spans)
+    };
+    for words in [4, 100] {
+        let found = again(&story[200..200 + words]);
+        assert_eq!(found.passages.len(), 1, "{words} words");
+        assert_eq!(found.total.identical, found.total.characters);
     }
 }
 
