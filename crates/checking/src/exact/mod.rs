@@ -5,15 +5,16 @@
 //! ```
 //!
 //! A span is as long as its gems tell. A passage goes on as far as the texts agree (as the hits of BLAST do; Altschul et
-//! al. 1990). Sequences of words that occur once in both passages are anchors, and only what lies between two anchors is
-//! searched for the shortest edit (Myers 1986), so time is nearly proportional to length. The work is bounded: beyond the
-//! bound, words count as different, and the result says that it is a lower bound.
+//! al. 1990), and is divided where they differ at length. Sequences of words that occur once in both passages are anchors,
+//! and only what lies between two anchors is searched for the shortest edit (Myers 1986), so time is nearly proportional to
+//! length. The work is bounded: beyond the bound, words count as different, and the result says that it is a lower bound.
 
 mod align;
 mod widened;
 mod words;
 
 use std::cmp::Reverse;
+use std::mem;
 
 use lapidary_gems::Place;
 use serde::{Deserialize, Serialize};
@@ -29,9 +30,15 @@ use lapidary_extract::position::PositionRange;
 const BEYOND: usize = 400;
 /// Passages with at most this many words between them are one.
 const JOINED: usize = 40;
-/// A passage is a phrase if fewer letters are alike that no other passage shows. Beside passages that show so many times as
-/// many letters as all phrases, these say nothing more.
-const PHRASE: u64 = 100;
+/// Letters of words that both texts have count one each; those of other words, of either text, take this away.
+const OTHER: f64 = 0.25;
+/// A part of a passage that counts less is left out, if there is a better one.
+const LEAST: f64 = 25.0;
+/// A part ends before words that take more away: [`JOINED`] words of five letters in each text.
+const MOST_TAKEN: f64 = OTHER * 2.0 * 5.0 * JOINED as f64;
+/// A passage is a phrase, short or long, if fewer letters are alike that no other passage shows. Beside passages that show so
+/// many times as many letters, all of these say nothing more.
+const PHRASES: [u64; 3] = [100, 50, 25];
 const BESIDE: u64 = 4;
 
 /// A piece gets no more words once it has this many bytes, so that a passage can be shown in rows.
@@ -160,7 +167,7 @@ pub enum Likeness {
 pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
     let words = Words::of(query, book);
     let pairs = pairs(&words, spans);
-    compared(words, &pairs)
+    compared(words, &pairs, alike_parts)
 }
 
 /// Like [`exact`], for texts that say the same in other words: passages go on as far as both have words in common, in any
@@ -169,7 +176,7 @@ pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
 pub fn exact_in_other_words(query: &str, book: &str, spans: &[Span]) -> Exact {
     let words = Words::of(query, book);
     let pairs = widened(&words, &pairs(&words, spans));
-    compared(words, &pairs)
+    compared(words, &pairs, |passage, _| vec![passage])
 }
 
 /// The words of spans, in the order of the query.
@@ -186,7 +193,7 @@ fn pairs(words: &Words, spans: &[Span]) -> Vec<Pair> {
         .collect()
 }
 
-fn compared(words: Words, pairs: &[Pair]) -> Exact {
+fn compared(words: Words, pairs: &[Pair], parts: PartsOf) -> Exact {
     let mut comparing = Comparing {
         words,
         aligner: Aligner::default(),
@@ -196,7 +203,7 @@ fn compared(words: Words, pairs: &[Pair]) -> Exact {
         let next = pairs.get(i + 1).map(|(next, _)| next.start);
         comparing.add(query.clone(), book.clone(), next);
     }
-    comparing.finish()
+    comparing.finish(parts)
 }
 
 /// Estimates the most memory, in bytes, that [`exact`] takes to compare these texts.
@@ -210,6 +217,9 @@ pub fn memory_to_compare(query: &str, book: &str) -> usize {
     }
     WORD * words
 }
+
+/// The parts of a passage that are shown.
+type PartsOf = fn(Passage, &Words) -> Vec<Passage>;
 
 struct Comparing {
     words: Words,
@@ -269,10 +279,19 @@ impl Comparing {
         }
     }
 
-    fn finish(self) -> Exact {
-        let compared = self.found.iter().map(|found| found.compared(&self.words));
-        let mut passages: Vec<Passage> = compared.collect();
+    fn finish(self, parts: PartsOf) -> Exact {
         let words = &self.words.query;
+        let found = self.found.iter();
+        let parts = found.flat_map(|found| parts(found.compared(&self.words), &self.words));
+        let mut passages: Vec<Passage> = parts.collect();
+        passages.sort_by_key(|passage| (passage.query.start, passage.query.end));
+        for passage in &mut passages {
+            for piece in &passage.pieces {
+                for word in &words[within(words, piece.query)] {
+                    passage.identity.add(piece.likeness, word.letters);
+                }
+            }
+        }
         leave_phrases_out(&mut passages, words);
         let mut all: Vec<Option<Likeness>> = vec![None; words.len()];
         for piece in passages.iter().flat_map(|passage| &passage.pieces) {
@@ -336,27 +355,86 @@ impl Comparing {
     }
 }
 
+/// The parts of a passage that are alike, or the whole if no word is. A gem stands for the text around it, which can be another.
+fn alike_parts(mut passage: Passage, words: &Words) -> Vec<Passage> {
+    let all = mem::take(&mut passage.pieces);
+    let (mut parts, mut best, mut from) = (Vec::new(), (0.0, 0..0), 0);
+    while from < all.len() {
+        let (score, part) = next_part(&all, from, words);
+        from = part.end;
+        if score >= LEAST {
+            parts.push(part.clone());
+        }
+        if score > best.0 {
+            best = (score, part);
+        }
+    }
+    if parts.is_empty() {
+        parts.push(best.1);
+    }
+    let parts = parts.into_iter().map(|part| match &all[part] {
+        pieces @ ([first, .., last] | [first @ last]) => Passage {
+            query: from_to(first.query, last.query),
+            book: from_to(first.book, last.book),
+            pieces: pieces.to_vec(),
+            ..passage.clone()
+        },
+        [] => Passage {
+            pieces: all.clone(),
+            ..passage.clone()
+        },
+    });
+    parts.collect()
+}
+
+/// The next pieces that are alike, up to where they count most, and how much that is. The search ends as BLAST's extensions do,
+/// where too much is taken away.
+fn next_part(all: &[Piece], from: usize, words: &Words) -> (f64, Stretch) {
+    let (mut score, mut best, mut part) = (0.0, 0.0, from..all.len());
+    for (at, piece) in all.iter().enumerate().skip(from) {
+        if best <= 0.0 {
+            (score, part.start) = (0.0, at);
+        }
+        let of_query = letters(&words.query, piece.query);
+        let of_book = letters(&words.book, piece.book);
+        score += match piece.likeness {
+            Likeness::Different => -OTHER * (of_query + of_book),
+            Likeness::Respelled | Likeness::Identical => of_query,
+        };
+        if score > best {
+            (best, part.end) = (score, at + 1);
+        } else if best > 0.0 && score < (best - MOST_TAKEN).max(0.0) {
+            break;
+        }
+    }
+    (best, part)
+}
+
+fn letters(words: &[Word], place: Place) -> f64 {
+    let words = words[within(words, place)].iter();
+    words.map(|word| f64::from(word.letters)).sum()
+}
+
 /// Leaves out the passages that say nothing beside the others: phrases, and what others show already.
 fn leave_phrases_out(passages: &mut Vec<Passage>, words: &[Word]) {
     let mut by_likeness: Vec<usize> = (0..passages.len()).collect();
     by_likeness.sort_by_key(|at| Reverse(passages[*at].identity.alike()));
     let mut shown = vec![false; words.len()];
-    let mut is_phrase = vec![false; passages.len()];
-    let (mut of_phrases, mut of_passages) = (0, 0);
+    let mut letters = vec![0_u64; passages.len()];
     for at in by_likeness {
-        let new = not_shown(&passages[at], words, &shown);
-        let letters: u64 = new.iter().map(|word| u64::from(words[*word].letters)).sum();
-        if letters < PHRASE {
-            is_phrase[at] = true;
-            of_phrases += letters;
-        } else {
-            new.into_iter().for_each(|word| shown[word] = true);
-            of_passages += letters;
+        for word in not_shown(&passages[at], words, &shown) {
+            letters[at] += u64::from(words[word].letters);
+            shown[word] = true;
         }
     }
-    if of_passages > 0 && BESIDE * of_phrases <= of_passages {
-        let mut is_phrase = is_phrase.into_iter();
-        passages.retain(|_| !is_phrase.next().unwrap_or_default());
+    let all: u64 = letters.iter().sum();
+    let most = PHRASES.into_iter().find(|most| {
+        let of_phrases: u64 = letters.iter().filter(|of| *of < most).sum();
+        of_phrases < all && BESIDE * of_phrases <= all - of_phrases
+    });
+    if let Some(most) = most {
+        let mut letters = letters.into_iter();
+        passages.retain(|_| letters.next().is_some_and(|of| of >= most));
     }
 }
 
@@ -375,15 +453,11 @@ fn is_near(end: usize, start: usize) -> bool {
 }
 
 impl WordPassage {
+    /// The passage, whose words are not counted yet.
     fn compared(&self, words: &Words) -> Passage {
-        let identity = Identity {
-            lower_bound: !self.complete,
-            ..Identity::default()
-        };
         let mut pieces = PassagePieces {
             words,
             done: Vec::new(),
-            identity,
         };
         let (mut q, mut b) = (self.query.start, self.book.start);
         for run in &self.runs {
@@ -399,7 +473,10 @@ impl WordPassage {
             book: place(&words.book, &self.book),
             query_position: None,
             book_position: None,
-            identity: pieces.identity,
+            identity: Identity {
+                lower_bound: !self.complete,
+                ..Identity::default()
+            },
             pieces: pieces.done,
         }
     }
@@ -409,7 +486,6 @@ impl WordPassage {
 struct PassagePieces<'a> {
     words: &'a Words,
     done: Vec<Piece>,
-    identity: Identity,
 }
 
 impl PassagePieces<'_> {
@@ -421,7 +497,6 @@ impl PassagePieces<'_> {
         } else {
             Likeness::Respelled
         };
-        self.identity.add(likeness, a.letters);
         let piece = Piece {
             likeness,
             query: a.place(),
@@ -449,9 +524,6 @@ impl PassagePieces<'_> {
         } else {
             Likeness::Different
         };
-        for word in &self.words.query[query.clone()] {
-            self.identity.add(likeness, word.letters);
-        }
         let piece = Piece {
             likeness,
             query: place(&self.words.query, &query),
@@ -483,6 +555,13 @@ fn place(words: &[Word], stretch: &Stretch) -> Place {
                 .map_or(0, |before| words[before].end as u64);
             Place { start: at, end: at }
         }
+    }
+}
+
+fn from_to(first: Place, last: Place) -> Place {
+    Place {
+        start: first.start,
+        end: last.end,
     }
 }
 

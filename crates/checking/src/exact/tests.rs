@@ -231,12 +231,21 @@ fn phrases_are_left_out_beside_a_passage() {
         });
         assert_eq!(exact(&query, &book, &spans).passages.len(), expected);
         // Another one makes them too much to leave out.
-        let another = "captains buried seven";
+        let another = "captains buried seven brothers";
         let more = format!("{query} {here} {another}");
         let of_more = format!("{book} {there} {another}");
         let at = |text: &str| (text.len() - another.len(), text.len());
         let spans_of_more = [&spans[..], &[span(at(&more), at(&of_more))]].concat();
         assert_eq!(exact(&more, &of_more, &spans_of_more).passages.len(), 3);
+        // Nor are single words shown beside phrases.
+        let word = "stone";
+        let (more, of_more) = (
+            format!("{query} {here} {word}"),
+            format!("{book} {there} {word}"),
+        );
+        let at = |text: &str| (text.len() - word.len(), text.len());
+        let spans_of_more = [&spans[..], &[span(at(&more), at(&of_more))]].concat();
+        assert_eq!(exact(&more, &of_more, &spans_of_more).passages.len(), 2);
         // Alone, it is all there is.
         assert_eq!(exact(&query, &book, &spans[..1]).passages.len(), 1);
     }
@@ -265,6 +274,39 @@ fn what_a_passage_shows_is_not_shown_again() {
         assert_eq!(found.passages.len(), 1, "{words} words");
         assert_eq!(found.total.identical, found.total.characters);
     }
+}
+
+/// A span is as wide as its gems, and two of them can be joined.
+#[test]
+fn passages_are_what_is_alike() {
+    let [one, other, query, book] =
+        [(1, 60), (2, 60), (3, 300), (4, 300)].map(|(seed, n)| words(seed, n));
+    let of = |around: &[String], shared: [&[String]; 2]| {
+        [
+            &around[..60],
+            shared[0],
+            &around[60..240],
+            shared[1],
+            &around[240..],
+        ]
+        .concat()
+        .join(" ")
+    };
+    let whole = |shared: [&[String]; 2]| {
+        let [query, book] = [&query, &book].map(|around| of(around, shared));
+        exact(&query, &book, &[span((0, query.len()), (0, book.len()))])
+    };
+    let found = whole([&one, &other]);
+    assert_eq!(found.passages.len(), 2);
+    assert_eq!(kinds(&found), [Likeness::Identical]);
+    let letters = |of: &[String]| of.concat().len() as u64;
+    assert_eq!(found.total.characters, letters(&one) + letters(&other));
+    // Stray words beside a passage are none of it, but alone they are all there is.
+    let found = whole([&one, &other[..2]]);
+    assert_eq!(found.total.characters, letters(&one));
+    let found = whole([&one[..1], &other[..2]]);
+    assert_eq!(found.total.characters, letters(&other[..2]));
+    assert_eq!(whole([&[], &[]]).total.identical, 0);
 }
 
 #[test]
@@ -302,7 +344,7 @@ fn hostile_texts_take_bounded_work_and_say_so() {
     let (ab, ba) = ("a b b a b ".repeat(12_000), "c b a a b b b ".repeat(10_000));
     let repetitive = whole(&ab, &ba);
     assert!(
-        repetitive.lower_bound && repetitive.characters == 60_000,
+        repetitive.lower_bound && repetitive.characters > 50_000,
         "{repetitive:?}"
     );
     // Anchors far apart with nothing in common between them, again and again.
@@ -312,8 +354,15 @@ fn hostile_texts_take_bounded_work_and_say_so() {
             .collect()
     };
     let (a, b) = (gaps(2_000), gaps(3_000));
-    let spans = whole(&a, &b);
-    assert!(spans.identical > 4_000, "{spans:?}");
+    let all = [span((0, a.len()), (0, b.len()))];
+    let kept = exact_in_other_words(&a, &b, &all).total;
+    assert!(kept.identical > 4_000, "{kept:?}");
+    let parts = exact(&a, &b, &all);
+    assert_eq!(parts.total.identical, kept.identical);
+    assert_eq!(
+        parts.total.characters, parts.total.identical,
+        "and only those"
+    );
     // Passages as long as the text, each a little further.
     let each = |i: usize| span((i * 90, a.len()), (a.len() - i * 90, a.len()));
     let many: Vec<Span> = (0..5_000).map(each).collect();
@@ -342,7 +391,7 @@ proptest! {
         }
     }
 
-    /// However a text was edited, its pieces put together are both texts.
+    /// However a text was edited, the pieces of a passage put together are all of it.
     #[test]
     fn pieces_make_up_both_texts(edits in prop::collection::vec((0..300_usize, 0..3_u8), 0..60)) {
         let book = words(8, 400);
@@ -361,8 +410,11 @@ proptest! {
             let all: Vec<&str> = pieces.iter().map(|(a, b)| if first { *a } else { *b }).filter(|t| !t.is_empty()).collect();
             all.join(" ")
         };
-        prop_assert_eq!(side(true), query.clone());
-        prop_assert_eq!(side(false), book);
+        let passage = &found.passages[0];
+        let of = |text: &str, place: Place| text[place.start as usize..place.end as usize].to_owned();
+        prop_assert_eq!(side(true), of(&query, passage.query));
+        prop_assert_eq!(side(false), of(&book, passage.book));
+        prop_assert!(passage.book.end - passage.book.start > book.len() as u64 * 4 / 5);
     }
 }
 
