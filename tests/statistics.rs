@@ -97,8 +97,11 @@ fn checks_are_counted_for_whoever_asks_and_survive_a_kill() {
     let (server, [admin, shop, ..]) = start();
     assert_eq!(counted(&admin), expected);
     shop.check(&json!({ "text": prose(3, 2_000) }));
+    // What an administrator files is theirs, too.
+    admin.check(&json!({ "text": prose(3, 2_000), "record": true }));
     let more = counted(&admin);
-    assert_eq!(more[0]["unknown"], 2);
+    assert_eq!(more[0]["unknown"], 3);
+    assert_eq!(more[1][0]["actor"], "key:boss");
     // It is written within a few seconds.
     sleep(Duration::from_secs(6));
     drop(server);

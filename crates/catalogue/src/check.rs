@@ -127,8 +127,10 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             bytes: asked.bytes,
             day: options.day.unwrap_or_else(today),
             policy: options.policy.as_ref(),
-            exactly: options.exactly,
+            // Others will see what is filed.
+            exactly: options.exactly && options.record.is_none(),
             decided_by: &|book| {
+                // Whoever has the secret does not look for edits.
                 if !options.exactly {
                     self.0.versions.note(&options.by, &asked, book);
                 }

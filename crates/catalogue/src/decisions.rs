@@ -305,15 +305,8 @@ impl Decisions<Editor<'_>> {
         headings: &[Heading],
         options: &CheckOptions,
     ) -> Result<MadeCheck, CatalogueError> {
-        // The day is part of what the answer depends on. Others will see the report.
+        // The day is part of what the answer depends on.
         let options = CheckOptions {
-            // Administrators do not look for edits.
-            by: if options.exactly {
-                Actor::Local
-            } else {
-                options.by.clone()
-            },
-            exactly: false,
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };
