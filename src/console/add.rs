@@ -18,7 +18,7 @@ use lapidary_catalogue::api::{
 };
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
-use lapidary_report::clean;
+use lapidary_report::{Outcome, clean};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/add", web::get().to(add_form))
@@ -178,9 +178,17 @@ fn row_of_book(visitor: &Visitor, name: &str, added: &Added) -> Markup {
                 @if !description.authors.is_empty() { br; (clean(&description.authors.join(", "))) }
             }
             td { (told(language, &outcome)) }
-            td { (matching(language, &added.matches)) (shares(visitor, library, id)) }
+            td {
+                @if is_too_short(&added.book) { p class="warn" { (Outcome::TooShort.name(language)) } }
+                (matching(language, &added.matches)) (shares(visitor, library, id))
+            }
         }
     }
+}
+
+/// Whether hardly a gem of a book could be found: often its file has pictures of the text.
+fn is_too_short(book: &Record) -> bool {
+    book.gems.values().all(|gems| *gems < 2)
 }
 
 /// A file that was not added, and a button to add it nevertheless, if that helps.

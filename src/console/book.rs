@@ -90,6 +90,7 @@ async fn page(
                 }
                 (history(&visitor, &record, &library, &id).await?)
             }
+            (fingerprints(language, &record))
             (terms(language, [
                 (language.c_rights(), language.c_term_rights_is()),
                 (language.c_is_disabled(), language.c_term_disabled_is()),
@@ -159,14 +160,26 @@ fn facts(language: Language, record: &Record) -> Markup {
 fn content(language: Language, record: &Record) -> Markup {
     html! {
         dt { (language.c_length()) } dd { (size(language, record.bytes)) }
-        dt { (language.head_gems()) }
-        dd { @for (recipe, gems) in &record.gems { span { (recipe.as_str()) ": " (language.number((*gems).into())) } " " } }
         dt { (language.c_kept_texts()) }
         dd { @if record.text_kept { (language.c_yes()) } @else { (language.c_no()) } }
         dt { (language.c_changed()) } dd { (time(record.changed_at)) }
-        dt { (language.c_digest()) } dd { code { (record.digest) } }
-        @if let Some(digest) = &record.clean_digest {
-            dt { (language.c_clean_digest()) } dd { code { (digest) } }
+    }
+}
+
+/// What is compared when texts are checked, for who looks for a fault.
+fn fingerprints(language: Language, record: &Record) -> Markup {
+    html! {
+        details class="terms" {
+            summary { (language.c_fingerprints()) }
+            dl {
+                @for (recipe, gems) in &record.gems {
+                    dt { (recipe.as_str()) } dd { (language.gems((*gems).into())) }
+                }
+                dt { (language.c_digest()) } dd { code { (record.digest) } }
+                @if let Some(digest) = &record.clean_digest {
+                    dt { (language.c_clean_digest()) } dd { code { (digest) } }
+                }
+            }
         }
     }
 }

@@ -9,8 +9,7 @@ use serde_json::json;
 
 use super::failure::PageFailure;
 use super::layout::{
-    Here, HtmlPage, button_to, failure_told, form_to, required_field, see_other, size, table,
-    terms, time,
+    Here, HtmlPage, button_to, failure_told, form_to, see_other, size, table, terms, time,
 };
 use super::visitor::Visitor;
 use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
@@ -18,6 +17,14 @@ use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
 use lapidary_operations::jobs::{CancelJob, ListJobs, StartJob};
 use lapidary_report::clean;
+
+/// What to re-index with: with the catalogue's secret or a new one, and the public recipes of partners and existing clients.
+const USUAL_RECIPES: [&str; 4] = [
+    "hardened-compact@secret",
+    "hardened-compact@new-secret",
+    "hardened",
+    "released",
+];
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/jobs", web::get().to(page))
@@ -71,7 +78,11 @@ fn start_card(visitor: &Visitor) -> Markup {
                 @if no_backups.is_none() { (start_button(visitor, "backup", &language.c_backup())) }
             }
             (form_to(visitor, "/console/jobs?kind=reindex", "", &html! {
-                (required_field("recipe", language.recipe("", 1).trim(), 512))
+                label for="recipe" { (language.c_recipe()) }
+                input id="recipe" name="recipe" list="recipes" required maxlength="512" autocomplete="off";
+                datalist id="recipes" {
+                    @for recipe in USUAL_RECIPES { option value=(recipe) {} }
+                }
                 div class="buttons" { button type="submit" { (language.c_reindex()) } }
             }))
             @match no_backups {

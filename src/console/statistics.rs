@@ -241,10 +241,7 @@ fn terms_of_statistics(language: Language) -> Markup {
         language,
         [
             (language.c_latency(), language.c_term_latency_is()),
-            (
-                language.recipe("", 1).trim().to_owned(),
-                language.c_term_recipe_is(),
-            ),
+            (language.c_recipe(), language.c_term_recipe_is()),
             (language.c_term_gem(), language.c_term_gem_is()),
             (language.c_postings(), language.c_term_postings_is()),
         ],

@@ -222,6 +222,7 @@ fn what_is_there_already_is_added_only_after_a_warning() {
         ("new.txt", prose(2, 3_000)),
         ("old.txt", prose(4, 3_000)),
         ("twin.txt", free + " the end"),
+        ("scan.txt", "Scanned by nobody.".to_owned()),
     ]
     .map(|(name, text)| folder.file(name, text));
     let files: Vec<&str> = files
@@ -239,7 +240,9 @@ fn what_is_there_already_is_added_only_after_a_warning() {
     browser.see(&row("old.txt"), "has a book with this id");
     browser.see("#table tbody tr:has(a[href$='/new'])", "new.txt");
     // What keeps nothing out is told, too.
-    browser.see("#table tbody tr:not(.failed) .warn", "A free one");
+    let warned = |id: &str| format!("#table tbody tr:has(a[href$='/{id}']) .warn");
+    browser.see(&warned("twin"), "A free one");
+    browser.see(&warned("scan"), "Too short to check");
     for (theme, width) in [("light", 390), ("dark", 1280)] {
         browser.looks(theme, width);
         browser.picture(&format!("added-{theme}-{width}"));
@@ -255,7 +258,12 @@ fn what_is_there_already_is_added_only_after_a_warning() {
     };
     assert_eq!(
         ids(),
-        ["\"new\" null", "\"old\" \"An old book\"", "\"twin\" null"]
+        [
+            "\"new\" null",
+            "\"old\" \"An old book\"",
+            "\"scan\" null",
+            "\"twin\" null"
+        ]
     );
     // One click adds what matches, another one replaces what is there.
     for (name, done) in [("copy.txt", "added"), ("old.txt", "replaced")] {
@@ -274,12 +282,13 @@ fn what_is_there_already_is_added_only_after_a_warning() {
             "\"copy\" null",
             "\"new\" null",
             "\"old\" null",
+            "\"scan\" null",
             "\"twin\" null"
         ]
     );
     assert_eq!(
         browser.js("return document.querySelectorAll('#table tbody tr').length"),
-        4
+        5
     );
 }
 
