@@ -26,6 +26,9 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// How long to wait for what a page is to show: a busy machine is slow.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// How often to start the driver.
+const ATTEMPTS: usize = 10;
+
 /// The largest answer of the browser in bytes, and the highest picture.
 const MOST: u64 = 100 << 20;
 const HIGHEST: f64 = 3_000.0;
@@ -42,6 +45,32 @@ pub fn told_skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
+/// Starts the driver of browsers: `None` if there is none. It ends if another program has the port, which was free for IPv4, for
+/// IPv6.
+fn driver() -> Option<(Child, String)> {
+    for _ in 0..ATTEMPTS {
+        let started = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut driver = started.ok()?;
+        let lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines();
+        let mut ports = lines.map_while(Result::ok).filter_map(|line| {
+            line.split_once("started successfully on port ")?
+                .1
+                .trim_end_matches('.')
+                .parse::<u16>()
+                .ok()
+        });
+        if let Some(port) = ports.next() {
+            return Some((driver, format!("http://127.0.0.1:{port}")));
+        }
+        driver.wait().expect("it has ended");
+    }
+    panic!("chromedriver finds no free port in {ATTEMPTS} attempts");
+}
+
 /// A browser with a window of its own, closed on drop.
 pub struct Browser {
     driver: Child,
@@ -52,25 +81,10 @@ pub struct Browser {
 impl Browser {
     /// Starts a browser whose user reads this language. Without Chromium, says so and returns `None`.
     pub fn start(language: &str) -> Option<Self> {
-        let mut command = Command::new("chromedriver");
-        let started = command
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let Ok(mut driver) = started else {
+        let Some((driver, url)) = driver() else {
             skip("there is no chromedriver to test the console with");
             return None;
         };
-        let lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines();
-        let mut ports = lines.map_while(Result::ok).filter_map(|line| {
-            line.split_once("started successfully on port ")?
-                .1
-                .trim_end_matches('.')
-                .parse::<u16>()
-                .ok()
-        });
-        let url = format!("http://127.0.0.1:{}", ports.next().expect("a port"));
         let profile = tempfile::tempdir().expect("a folder");
         let arguments = [
             "--headless=new",
