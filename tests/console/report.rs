@@ -166,6 +166,9 @@ fn on_paper_all_is_shown_without_controls() {
         "const top = (css) => document.querySelector(css).getBoundingClientRect().top; return top('#passages') - top('.report')",
     );
     assert!(summary.as_f64() < Some(2.0 * 1_046.0), "{summary}");
+    // Nor where the report is below the form that asked for it.
+    browser.go(&format!("{}/console/check", server.url));
+    assert_eq!(seen("main :is(button, form, input, .lead)"), 0);
 }
 
 #[test]
