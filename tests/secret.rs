@@ -211,6 +211,8 @@ fn places_tell_nothing_of_single_gems() {
     // Whoever has the catalogue has its secret.
     let file = folder.file("text.txt", &text);
     assert!(!is_coarse(&check(&folder, &file, "")));
+    // Others will see what is filed.
+    assert!(is_coarse(&check(&folder, &file, "--record")));
     let found = Stranger::of(&folder).check(&text);
     assert!(is_coarse(&found), "{found}");
     let covered = found["covered"].as_f64().expect("a share") * 100.0;

@@ -290,7 +290,7 @@ fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
         language.c_since(),
         language.c_ended(),
         language.c_fetched(),
-        language.c_count_added(),
+        language.c_added_ones(),
         language.c_was_unchanged(),
         language.c_refused_ones(),
         language.c_skipped_ones(),

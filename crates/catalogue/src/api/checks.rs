@@ -379,8 +379,9 @@ pub struct Match {
     pub spans: Vec<Span>,
     /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
     pub exact: Option<Identity>,
-    /// The passages around the matching parts, compared word by word; empty if the book's text is not known. Phrases of fewer than 100
-    /// letters are left out beside passages that have four times as many letters together.
+    /// What is alike in and around the matching parts, compared word by word; empty if the book's text is not known. What others show
+    /// already is left out, and so are phrases: passages with fewer than 100 letters alike, beside others with four times as many
+    /// together; else those with fewer than 50, or 25.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<Passage>,
     /// Whether the book is in an allow-list and so did not affect the verdict.

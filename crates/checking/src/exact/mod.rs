@@ -14,7 +14,6 @@ mod widened;
 mod words;
 
 use std::cmp::Reverse;
-use std::mem;
 
 use lapidary_gems::Place;
 use serde::{Deserialize, Serialize};
@@ -75,6 +74,24 @@ pub struct Passage {
 }
 
 impl Passage {
+    /// The part that is made of these pieces, of which there is one at least. Its words are not counted yet.
+    fn part(&self, pieces: Stretch) -> Self {
+        let pieces = &self.pieces[pieces];
+        let (first, last) = (pieces[0], pieces[pieces.len() - 1]);
+        let from_to = |first: Place, last: Place| Place {
+            start: first.start,
+            end: last.end,
+        };
+        Self {
+            query: from_to(first.query, last.query),
+            book: from_to(first.book, last.book),
+            query_position: None,
+            book_position: None,
+            identity: self.identity,
+            pieces: pieces.to_vec(),
+        }
+    }
+
     /// Its size in memory, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -356,34 +373,20 @@ impl Comparing {
 }
 
 /// The parts of a passage that are alike, or the whole if no word is. A gem stands for the text around it, which can be another.
-fn alike_parts(mut passage: Passage, words: &Words) -> Vec<Passage> {
-    let all = mem::take(&mut passage.pieces);
-    let (mut parts, mut best, mut from) = (Vec::new(), (0.0, 0..0), 0);
-    while from < all.len() {
-        let (score, part) = next_part(&all, from, words);
+fn alike_parts(passage: Passage, words: &Words) -> Vec<Passage> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    while from < passage.pieces.len() {
+        let (score, part) = next_part(&passage.pieces, from, words);
         from = part.end;
-        if score >= LEAST {
-            parts.push(part.clone());
-        }
-        if score > best.0 {
-            best = (score, part);
+        if score > 0.0 {
+            parts.push((score, part));
         }
     }
-    if parts.is_empty() {
-        parts.push(best.1);
-    }
-    let parts = parts.into_iter().map(|part| match &all[part] {
-        pieces @ ([first, .., last] | [first @ last]) => Passage {
-            query: from_to(first.query, last.query),
-            book: from_to(first.book, last.book),
-            pieces: pieces.to_vec(),
-            ..passage.clone()
-        },
-        [] => Passage {
-            pieces: all.clone(),
-            ..passage.clone()
-        },
-    });
+    let Some(best) = parts.iter().map(|(score, _)| *score).reduce(f64::max) else {
+        return vec![passage];
+    };
+    parts.retain(|(score, _)| *score >= best.min(LEAST));
+    let parts = parts.into_iter().map(|(_, part)| passage.part(part));
     parts.collect()
 }
 
@@ -555,13 +558,6 @@ fn place(words: &[Word], stretch: &Stretch) -> Place {
                 .map_or(0, |before| words[before].end as u64);
             Place { start: at, end: at }
         }
-    }
-}
-
-fn from_to(first: Place, last: Place) -> Place {
-    Place {
-        start: first.start,
-        end: last.end,
     }
 }
 

@@ -1,7 +1,7 @@
 use lapidary_gems::{Place, Recipe};
 use proptest::prelude::*;
 
-use super::{Exact, Identity, Likeness, exact, exact_in_other_words};
+use super::{Exact, Identity, Likeness, Passage, Piece, exact, exact_in_other_words};
 use crate::{Extent, Range, Span, align, of_both};
 
 /// A text of this many words, of which no two are alike.
@@ -43,14 +43,27 @@ fn kinds(exact: &Exact) -> Vec<Likeness> {
     kinds
 }
 
+fn text_at(text: &str, place: Place) -> &str {
+    &text[place.start as usize..place.end as usize]
+}
+
+/// The pieces of a passage, as one of the texts has them.
+fn side(text: &str, passage: &Passage, place: fn(&Piece) -> Place) -> String {
+    let pieces = passage
+        .pieces
+        .iter()
+        .map(|piece| text_at(text, place(piece)));
+    let words: Vec<&str> = pieces.filter(|words| !words.is_empty()).collect();
+    words.join(" ")
+}
+
 /// Each piece as it stands in the query and in the book.
 fn shown<'a>(query: &'a str, book: &'a str, exact: &Exact) -> Vec<(&'a str, &'a str)> {
-    let of = |text: &'a str, place: Place| &text[place.start as usize..place.end as usize];
     exact
         .passages
         .iter()
         .flat_map(|passage| &passage.pieces)
-        .map(|p| (of(query, p.query), of(book, p.book)))
+        .map(|p| (text_at(query, p.query), text_at(book, p.book)))
         .collect()
 }
 
@@ -342,11 +355,15 @@ fn hostile_texts_take_bounded_work_and_say_so() {
     let letter = "a".repeat(1_000_000);
     assert_eq!(whole(&letter, &letter).identical, 1_000_000, "one letter");
     let (ab, ba) = ("a b b a b ".repeat(12_000), "c b a a b b b ".repeat(10_000));
-    let repetitive = whole(&ab, &ba);
+    let all = [span((0, ab.len()), (0, ba.len()))];
+    let repetitive = exact_in_other_words(&ab, &ba, &all).total;
     assert!(
-        repetitive.lower_bound && repetitive.characters > 50_000,
+        repetitive.lower_bound && repetitive.characters == 60_000,
         "{repetitive:?}"
     );
+    let parts = exact(&ab, &ba, &all).total;
+    assert_eq!(parts.identical, repetitive.identical);
+    assert!(parts.lower_bound && parts.characters < 60_000, "{parts:?}");
     // Anchors far apart with nothing in common between them, again and again.
     let gaps = |seed: u64| -> String {
         (0..50)
@@ -404,17 +421,17 @@ proptest! {
             }
         }
         let (query, book) = (query.join(" "), book.join(" "));
-        let found = exact(&query, &book, &[span((0, query.len()), (0, book.len()))]);
-        let pieces = shown(&query, &book, &found);
-        let side = |first: bool| {
-            let all: Vec<&str> = pieces.iter().map(|(a, b)| if first { *a } else { *b }).filter(|t| !t.is_empty()).collect();
-            all.join(" ")
-        };
-        let passage = &found.passages[0];
-        let of = |text: &str, place: Place| text[place.start as usize..place.end as usize].to_owned();
-        prop_assert_eq!(side(true), of(&query, passage.query));
-        prop_assert_eq!(side(false), of(&book, passage.book));
-        prop_assert!(passage.book.end - passage.book.start > book.len() as u64 * 4 / 5);
+        let spans = [span((0, query.len()), (0, book.len()))];
+        let whole = exact_in_other_words(&query, &book, &spans);
+        prop_assert_eq!(side(&query, &whole.passages[0], |piece| piece.query), query.as_str());
+        prop_assert_eq!(side(&book, &whole.passages[0], |piece| piece.book), book.as_str());
+        let parts = exact(&query, &book, &spans);
+        for passage in &parts.passages {
+            prop_assert_eq!(side(&query, passage, |piece| piece.query), text_at(&query, passage.query));
+            prop_assert_eq!(side(&book, passage, |piece| piece.book), text_at(&book, passage.book));
+        }
+        prop_assert!(parts.total.identical <= whole.total.identical);
+        prop_assert!(parts.total.identical > whole.total.identical * 9 / 10);
     }
 }
 
